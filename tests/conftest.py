@@ -100,7 +100,7 @@ def new_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shared(*parts: str) -> Path:
-    """A file of the reference folder next to the project; skips the test where it is missing."""
+    """Return a file of the reference folder next to the project; skip the test where it is missing."""
     base = Path(os.environ.get("CFNODE_TEST_REFERENCE", ROOT.parent / "shared" / "reference"))
     path = base.joinpath(*parts)
     if not path.exists():
@@ -148,7 +148,7 @@ def metadata_v15() -> bytes:
 
 @pytest.fixture(scope="session")
 def berghain_spec() -> Path:
-    """The official raw chain spec of the main net, from CFNODE_TEST_BERGHAIN_SPEC."""
+    """Return the official raw chain spec of the main net, from CFNODE_TEST_BERGHAIN_SPEC."""
     path = os.environ.get("CFNODE_TEST_BERGHAIN_SPEC")
     if not path or not Path(path).exists():
         pytest.skip("the official chain spec is not here: set CFNODE_TEST_BERGHAIN_SPEC to its path")
@@ -156,7 +156,7 @@ def berghain_spec() -> Path:
 
 
 def interpreter(library: str) -> Path:
-    """The Python interpreter that has a library; skips the test without it."""
+    """Return the Python interpreter that has a library; skip the test without it."""
     path = PEERS / library / "bin" / "python"
     if not path.exists():
         pytest.skip(f"{library} is not here: scripts/peers installs it")
@@ -165,19 +165,19 @@ def interpreter(library: str) -> Path:
 
 @pytest.fixture(scope="session")
 def substrate_interface() -> Path:
-    """The interpreter that has substrate-interface."""
+    """Return the interpreter that has substrate-interface."""
     return interpreter("substrate-interface")
 
 
 @pytest.fixture(scope="session")
 def async_substrate_interface() -> Path:
-    """The interpreter that has async-substrate-interface."""
+    """Return the interpreter that has async-substrate-interface."""
     return interpreter("async-substrate-interface")
 
 
 @pytest.fixture(scope="session")
 def node_modules() -> Path:
-    """The folder of the Node.js peers."""
+    """Return the folder of the Node.js peers."""
     path = PEERS / "node" / "node_modules"
     if shutil.which("node") is None or not (path / "@polkadot" / "api").exists():
         pytest.skip("the Node.js peers are not here: scripts/peers installs them (needs node and npm)")
@@ -186,7 +186,7 @@ def node_modules() -> Path:
 
 @pytest.fixture(scope="session")
 def pyright() -> Path:
-    """The program of pyright, which node runs."""
+    """Return the program of pyright, which node runs."""
     path = PEERS / "node" / "node_modules" / "pyright" / "index.js"
     if shutil.which("node") is None or not path.exists():
         pytest.skip("pyright is not here: scripts/peers installs it (needs node and npm)")

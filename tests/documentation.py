@@ -83,7 +83,7 @@ class Block:
 
 
 def blocks(page: str, language: str | None = None) -> list[Block]:
-    """The blocks of a page from its top, all or those in a language.
+    """Return the blocks of a page from its top, all or those in a language.
 
     A fenced block of text, or without a language, is one if it begins with a command; else it is output.
     """
@@ -92,7 +92,7 @@ def blocks(page: str, language: str | None = None) -> list[Block]:
 
 
 def outputs(page: str) -> list[str]:
-    """The output in a page: its blocks of text that are no commands."""
+    """Return the output in a page: its blocks of text that are no commands."""
     matches = _BLOCK.finditer((ROOT / page).read_text())
     texts = [match["fenced"] for match in matches if match["language"] == "text"]
     return [text for text in texts if not _COMMAND.match(text)]
@@ -118,7 +118,7 @@ def block(page: str, start: str) -> str:
 
 
 def with_line(page: str, start: str) -> list[Block]:
-    """The blocks with that line; if there is none, those with a line that begins so."""
+    """Return the blocks with that line; if there is none, those with a line that begins so."""
     lines = {block: block.text.splitlines() for block in blocks(page)}
     exact = [block for block in lines if start in lines[block]]
     return exact or [block for block in lines if any(line.startswith(start) for line in lines[block])]

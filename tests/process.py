@@ -33,14 +33,16 @@ class NodeProcess:
 
     @property
     def log(self) -> str:
+        """The text that the node has logged."""
         return self.log_path.read_text()
 
     @property
     def ws_url(self) -> str:
+        """The address of the node's WebSockets."""
         return self.url.replace("http://", "ws://")
 
     def call(self, method: str, *params: Any, **named: Any) -> Any:
-        """The result of one call; raises CallRefused with the error object."""
+        """Return the result of one call; raise CallRefused with the error object."""
         return client.call(self.url, method, named or list(params), timeout=60)
 
     def wait_until_listening(self) -> None:
@@ -75,7 +77,7 @@ def environment(home: Path) -> dict[str, str]:
 
 @contextmanager
 def running_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[NodeProcess]:
-    """A node that listens; its ports are its own and `folder` is its base path, unless the flags differ."""
+    """Yield a node that listens; ports are its own and `folder` its base path, unless flags differ."""
     with starting_node(folder, *flags, log_name=log_name) as node:
         node.wait_until_listening()
         yield node

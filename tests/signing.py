@@ -23,7 +23,7 @@ def metadata_of(node: NodeProcess) -> Metadata:
 def signed(
     node: NodeProcess, metadata: Metadata, key: Keypair, pallet: str, name: str, **arguments: Any
 ) -> str:
-    """A call with the account's next nonce, immortal, as hex."""
+    """Return a call with the account's next nonce, immortal, as hex."""
     version = node.call("state_getRuntimeVersion")
     genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
     extrinsic = sign_extrinsic(
@@ -41,7 +41,7 @@ def signed(
 
 
 def signed_by_wallet(text: str) -> dict[str, Any]:
-    """The `SignatureData` of a line of text, as a wallet of Ethereum signs one (ERC-191, personal_sign)."""
+    """Return the `SignatureData` of a line, as a wallet of Ethereum signs one (ERC-191, personal_sign)."""
     wallet = PrivateKey(b"\x01" * 32)
     message = text.encode()
     digest = keccak_256(b"\x19Ethereum Signed Message:\n%d" % len(message) + message)

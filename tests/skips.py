@@ -21,8 +21,10 @@ _PACKAGE = re.compile(r"install the package (\S+)")
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a test was skipped. pytest-trio drops the reason of a skip within a nursery, and raises another one
-    without: the first one is in the group of exceptions from which that came.
+    """Return why a test was skipped.
+
+    pytest-trio drops the reason of a skip within a nursery, and raises another one without: the first is in
+    the group of exceptions from which that came.
     """
     if (text := str(error)) not in ("", NO_REASON) or error.__context__ is None:
         return text or NO_REASON
@@ -30,7 +32,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions of a group and of all groups in it."""
+    """Yield the exceptions of a group and of all groups in it."""
     if isinstance(error, BaseExceptionGroup):
         for exception in error.exceptions:
             yield from _leaves(exception)
@@ -39,7 +41,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def summary(reasons: Iterable[str]) -> Iterator[str]:
-    """A line for each remedy, with the number of tests; a reason without a known remedy stays as it is."""
+    """Yield a line for each remedy, with the number of tests; a reason without a known remedy stays."""
     counts: Counter[str] = Counter()
     packages: Counter[str] = Counter()
     for reason in reasons:

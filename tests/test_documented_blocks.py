@@ -26,7 +26,7 @@ IMPORT = "from tests.documentation import block"
 
 
 def taken_by(source: str) -> Iterator[tuple[str, str]]:
-    """The page, and the beginning or the language, of each block that a test module takes by fixed names."""
+    """Yield page, and beginning or language, of each block that a test module takes by fixed names."""
     tree = ast.parse(source)
     names = {
         target.id: statement.value.value
@@ -42,7 +42,7 @@ def taken_by(source: str) -> Iterator[tuple[str, str]]:
 
 
 def fixed(argument: ast.expr, names: dict[str, object]) -> str:
-    """The text of an argument, which is a literal or a constant of the module."""
+    """Return the text of an argument, which is a literal or a constant of the module."""
     if isinstance(argument, ast.Name):
         return str(names[argument.id])
     return str(ast.literal_eval(argument))
@@ -61,7 +61,7 @@ TAKEN = takers_of_blocks()
 
 
 def taker_of(block: Block) -> Path | None:
-    """The module of the test that runs a block."""
+    """Return the module of the test that runs a block."""
     if block.page in FOLLOWED:
         return ROOT / FOLLOWED[block.page]
     return next(

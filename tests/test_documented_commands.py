@@ -34,7 +34,7 @@ METHODS = {name for row in full_table(SECTION).rows for name in (row.name, *row.
 
 
 def commands_of(text: str) -> Iterator[str]:
-    """The arguments of each `cfnode …` in code of a page, without quoted values."""
+    """Yield the arguments of each `cfnode …` in code of a page, without quoted values."""
     blocks = [*FENCED.findall(text), *INDENTED.findall(FENCED.sub("", text)), *INLINE.findall(text)]
     for block in blocks:
         for arguments in COMMAND.findall(re.sub(r"\s*\\\n\s*", " ", block)):

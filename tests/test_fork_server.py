@@ -45,7 +45,7 @@ ENDS = {
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[subprocess.CompletedProcess[str]]]:
-    """Runs a program by a fork and anew."""
+    """Return a function that runs a program by a fork and anew."""
     assert ForkingPopen.is_on
 
     def run(program: str, *arguments: str, **options: Any) -> list[subprocess.CompletedProcess[str]]:

@@ -37,7 +37,7 @@ def test_a_row_names_tests_that_exist(cells: list[str]) -> None:
 
 @pytest.mark.parametrize("cells", rows(), ids=lambda cells: cells[0][:50])
 def test_a_row_says_what_the_same_is(cells: list[str]) -> None:
-    """ "The same, so that …" leaves open whether the official answer is meant, or what it differs from."""
+    """A row with "The same, so that …" leaves open whether the official answer is meant."""
     assert not VAGUE.match(cells[2]), cells[2]
 
 

@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 
 
 def errors_of(*modules: str) -> str:
-    """The errors of importing modules with all below them where the modules of Unix are missing."""
+    """Return the errors of importing modules with all below them where the modules of Unix are missing."""
     command = [sys.executable, "-c", PROGRAM, *modules]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False).stderr
 

@@ -85,7 +85,7 @@ def test_an_editor_has_the_text_of_each_public_name(name: str) -> None:
 
 
 def packages_below(package: ModuleType) -> Iterator[str]:
-    """The packages in a folder that list public names."""
+    """Yield the packages in a folder that list public names."""
     for path in sorted(Path(str(package.__file__)).parent.rglob("__init__.py")):
         name = ".".join(path.relative_to(ROOT).parent.parts)
         if hasattr(importlib.import_module(name), "__all__"):
@@ -167,7 +167,7 @@ def test_a_program_in_a_docstring_becomes_a_block() -> None:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
-    """A development node with a broker, a swap service and a funded liquidity provider."""
+    """Yield a development node with a broker, a swap service and a funded liquidity provider."""
     with market(tmp_path_factory.mktemp("market")) as place:
         yield place
 

@@ -39,7 +39,7 @@ COUNTED = {"li", "ol", "ul", "table", "tr", "th", "pre", "code", "blockquote", "
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
+    """Return the built site."""
     target = tmp_path_factory.mktemp("site")
     done = build(ROOT, target)
     assert done.returncode == 0, done.stderr
@@ -47,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(site: Path, page: str) -> str:
-    """The HTML of a page."""
+    """Return the HTML of a page."""
     name = page.removesuffix(".md").removesuffix("README")
     return (site / name / "index.html").read_text()
 
@@ -78,7 +78,7 @@ def test_a_page_reads_on_the_site_as_on_a_forge(site: Path, page: str) -> None:
 
 
 def placed(pages: list[str]) -> list[tuple[str, str, str]]:
-    """The tab, the section and the path of each page of a navigation."""
+    """Return the tab, the section and the path of each page of a navigation."""
     return [
         (tab, section, page)
         for tabs in navigation(pages)
@@ -222,7 +222,7 @@ class Targets(HTMLParser):
 
 
 def dead_links(site: Path) -> list[str]:
-    """The links of all pages that lead to no file of the site, or to no place in it."""
+    """Return the links of all pages that lead to no file of the site, or to no place in it."""
     pages = {path.resolve(): Targets(path.read_text()) for path in site.rglob("*.html")}
     dead = []
     for page, parsed in pages.items():
@@ -253,7 +253,7 @@ def test_a_dead_link_of_a_built_page_is_noticed(site: Path, tmp_path: Path) -> N
 
 @pytest.fixture
 def small_project(tmp_path: Path) -> Path:
-    """A project with the site's configuration and two pages."""
+    """Return a project with the site's configuration and two pages."""
     shutil.copytree(ROOT / "scripts" / "site", tmp_path / "scripts" / "site")
     (tmp_path / "README.md").write_text("# A project\n\n[Docs](docs/README.md)\n")
     (tmp_path / "cfnode").mkdir()

@@ -1,0 +1,1 @@
+"""Tests of the commands, their flags, variables, screens and exit codes."""

@@ -25,7 +25,7 @@ HEAP = 1 << 21
 
 
 def telling(answer: bytes) -> bytes:
-    """A module whose `Metadata_metadata` gives this answer."""
+    """Return a module whose `Metadata_metadata` gives this answer."""
     data = "".join(f"\\{byte:02x}" for byte in answer)
     span = len(answer) << 32 | 1024
     text = f"""(module (import "env" "memory" (memory {HEAP >> 16}))
@@ -37,7 +37,7 @@ def telling(answer: bytes) -> bytes:
 
 @pytest.fixture(scope="module", params=["20209", "20300"])
 def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Metadata, Path]:
-    """The metadata of a version, and the specification of a live chain of that version."""
+    """Return the metadata of a version, and the specification of a live chain of that version."""
     encoded = shared("vectors", "chainflip", f"metadata-v15-{request.param}.scale").read_bytes()
     metadata = decode_metadata(encoded)
     top = live_state(metadata) | {b":code": telling(encode_compact(len(encoded)) + encoded)}

@@ -16,7 +16,7 @@ from cfnode.store.base_path import locked
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database of the development chain, next to a keystore."""
+    """Return a database of the development chain, next to a keystore."""
     path = tmp_path / "chains" / "dev" / "db" / "full_light"
     path.mkdir(parents=True)
     (path / "data.mdb").write_bytes(b"data")

@@ -19,7 +19,7 @@ HASH = "5e1f" * 16
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
-    """The configurations of nodes that would have run."""
+    """Return the configurations of nodes that would have run."""
     configs: list[Config] = []
     monkeypatch.setattr(lifetime, "run_until_stopped", lambda config, dev, ignored: configs.append(config))
     return configs

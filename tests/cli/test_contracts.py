@@ -47,13 +47,13 @@ USUAL = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Tron": TRON}
 
 
 def stated(chain: str, field: str) -> EvmAddresses:
-    """The contracts of a chain, one of them as the flag of `ROWS` states it."""
+    """Return the contracts of a chain, one of them as the flag of `ROWS` states it."""
     value = 31_337 if field == "chain_id" else OWN
     return replace(USUAL[chain], **{field: value})
 
 
 def offered_fallback(broker: Swapper, chain: str) -> tuple[Any, Any]:
-    """A transfer fails on a chain: the payload that is offered, and the event that asked for it."""
+    """Return the payload that is offered after a failed transfer, and the event that asked for it."""
     asset = FAILING[chain]
     assert broker.dev("fail_receiver", address=address_on(chain), asset=asset, fails=True) == "Ok"
     broker.deposit("Btc", asset, BITCOIN)

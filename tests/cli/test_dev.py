@@ -20,7 +20,7 @@ ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
 
 def played(*arguments: str) -> tuple[list[list[Any]], str]:
-    """The calls that a command makes, without those that only check something, and its output."""
+    """Return the calls that a command makes, without those that only check something, and its output."""
     calls: list[list[Any]] = []
     checks = {
         "chain_getHeader": {"number": "0x2a"},

@@ -25,7 +25,7 @@ LIVE_KEY = EthereumKey.from_secret(b"\x05" * 32).public.hex()
 
 
 def node(key: str = DEV_KEY) -> Loopback:
-    """A node with the contracts of Ethereum, and this aggregate key."""
+    """Return a node with the contracts of Ethereum, and this aggregate key."""
     stored = {
         storage_key("Environment", "EthereumChainId"): "0x" + ETHEREUM.chain_id.to_bytes(8, "little").hex(),
         storage_key("Environment", "EthereumKeyManagerAddress"): "0x" + ETHEREUM.key_manager.hex(),

@@ -34,7 +34,7 @@ FILES = {"node_key_file", "signing_key_file", "ethereum_key_file"}
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of its own, and no setting of the person who runs the tests."""
+    """Return a home of its own, and no setting of the person who runs the tests."""
     for name in ("CFNODE_BASE_PATH", "CFNODE_CHAIN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -53,7 +53,7 @@ def done(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
 
 
 def failed(code: int, *arguments: str | Path, stdin: str | bytes | None = None) -> str:
-    """The last line on standard error of a command that must fail with this exit code."""
+    """Return the last line on standard error of a command that must fail with this exit code."""
     result = run(*arguments, stdin=stdin)
     assert (result.exit_code, result.stdout) == (code, "")
     return result.stderr.rstrip("\n").rpartition("\n")[2]

@@ -41,7 +41,7 @@ ANSWERS: dict[str, Any] = {
 
 
 def played(*arguments: str) -> tuple[list[list[Any]], tuple[int, str, str]]:
-    """The calls of a command that change something, and what it printed."""
+    """Return the calls of a command that change something, and what it printed."""
     calls: list[list[Any]] = []
 
     def answered(request: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ NODE_KEY = Keypair.from_seed(bytes(32), "ed25519")
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Started]:
-    """The nodes that would have run."""
+    """Return the nodes that would have run."""
     nodes: list[Started] = []
     monkeypatch.setattr(
         lifetime, "run_until_stopped", lambda config, dev, ignored: nodes.append(Started(config, dev))

@@ -25,7 +25,7 @@ def option(flag: Flag) -> ClapOption:
 
 
 def given(ctx: click.Context, flag: Flag) -> Any:
-    """The value of the option as text, as the test's samples have it."""
+    """Return the value of the option as text, as the test's samples have it."""
     value = ctx.params[option(flag).name or ""]
     return [str(item) for item in value] if isinstance(value, tuple) else str(value)
 

@@ -56,7 +56,7 @@ STARTED = (
 
 
 def with_own_places(arguments: list[str], folder: Path) -> Iterator[str]:
-    """The arguments, with a folder and ports of the test's own."""
+    """Yield the arguments, with a folder and ports of the test's own."""
     own = {"--base-path": f"{folder}/base", "--port": "0", "--rpc-port": "0"}
     for argument in arguments:
         name = argument.partition("=")[0]

@@ -62,7 +62,7 @@ class Terminal:
         self.printed: list[str] = []
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
-        """The output, which is put on the screen below its command."""
+        """Return the output, which is put on the screen below its command."""
         variables = PLACES[self.place] | {"CFNODE_URL": self.node.url, "CFNODE_NETWORK": "dev"}
         if "NO_COLOR" not in variables:
             variables = variables | {"NO_COLOR": ""}
@@ -78,13 +78,13 @@ class Terminal:
         return "\n".join(lines)
 
     def block(self) -> str:
-        """The screen as a block of the page, without what differs from one run to the next."""
+        """Return the screen as a block of the page, without what differs from one run to the next."""
         text = self._the_same_in_each_run(self.screen)
         self.screen = []
         return f"```text\n{text}\n```\n"
 
     def picture(self) -> str:
-        """The screen with its colours, as SVG."""
+        """Return the screen with its colours, as SVG."""
         return svg(self._the_same_in_each_run(self.printed), columns=90)
 
     def _the_same_in_each_run(self, lines: list[str]) -> str:
@@ -93,14 +93,14 @@ class Terminal:
 
 
 def channel_in(screen: str) -> str:
-    """The id of the channel that a screen of `swap request` names."""
+    """Return the id of the channel that a screen of `swap request` names."""
     match = re.search(r"^channel +(\S+)$", screen, re.MULTILINE)
     assert match is not None, screen
     return match[1]
 
 
 def swapped(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, *terms: str, code: int = 0) -> str:
-    """A swap by the commands that its request prints; a block is made before each question of the watch.
+    """Make a swap by the commands that its request prints, with a block before each question of the watch.
 
     The id of its channel is returned.
     """

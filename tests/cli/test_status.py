@@ -72,7 +72,7 @@ def answers(**changes: Any) -> dict[str, Any]:
 
 
 def node(served: dict[str, Any]) -> Callable[[dict[str, Any]], bytes]:
-    """A node that serves these methods and no others."""
+    """Return a node that serves these methods and no others."""
 
     def answer(request: dict[str, Any]) -> bytes:
         if request["method"] not in served:
@@ -85,7 +85,7 @@ def node(served: dict[str, Any]) -> Callable[[dict[str, Any]], bytes]:
 
 
 def status(served: dict[str, Any], *flags: str) -> Any:
-    """The report as JSON."""
+    """Return the report as JSON."""
     with serving(node(served)) as url:
         code, out, err = run("status", "--node", url, "--json", *flags)
     assert (code, err) == (0, "")
@@ -166,7 +166,7 @@ def test_what_needs_attention_is_a_warning() -> None:
 
 
 def aged(head: float, final: float) -> dict[str, Any]:
-    """A node that is not syncing, whose blocks are so many seconds old."""
+    """Return a node that is not syncing, whose blocks are so many seconds old."""
     age = {"0xbest": head, "0xfinal": final}
 
     def time_of(key: str, block: str) -> str:
@@ -225,7 +225,7 @@ class Answering:
 
 
 def printed(served: dict[str, Any]) -> str:
-    """The screen of a node."""
+    """Return the screen of a node."""
     report = reported_status(Answering(served), "http://node", None, time.time())  # type: ignore[arg-type]
     console = Console(width=140, file=io.StringIO())
     console.print(screen(report))
@@ -356,7 +356,7 @@ def test_what_answers_no_call_is_named_with_what_to_do() -> None:
 
 
 def at(milliseconds: int) -> str:
-    """A block's time as it is stored."""
+    """Return a block's time as it is stored."""
     return "0x" + milliseconds.to_bytes(8, "little").hex()
 
 

@@ -89,5 +89,5 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 def test_no_command_draws_a_table_of_its_own() -> None:
-    """rich's tables shorten what does not fit."""
+    """Rich's tables shorten what does not fit."""
     assert [name for name, text in sources() if "rich.table" in text] == []

@@ -37,7 +37,7 @@ def flags() -> list[tuple[tuple[str, ...], click.Option]]:
 
 
 def value_of(option: click.Option) -> str | None:
-    """A value that the option accepts, None if this cannot be known."""
+    """Return a value that the option accepts, None if this cannot be known."""
     if key_of(option) in WRITTEN:
         return WRITTEN[key_of(option)]
     if option.is_bool_flag:

@@ -38,7 +38,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 
 def answered(node: NodeProcess, line: str, folder: Path) -> str:
-    """The message of a command, without what differs from one run to the next."""
+    """Return the message of a command, without what differs from one run to the next."""
     variables = {"CFNODE_URL": node.url, "CFNODE_NETWORK": "dev", "CFNODE_BASE_PATH": str(folder)}
     variables["CFNODE_LP_ACCOUNT"] = ADDRESSES["ACCOUNT"]
     arguments = shlex.split(Template(line).safe_substitute({k: shlex.quote(v) for k, v in ADDRESSES.items()}))

@@ -59,7 +59,7 @@ class Server:
         self._connection.settimeout(seconds)
 
     def wait_for(self, kind: type[Event]) -> Any:
-        """The next event, which has to be of a kind."""
+        """Return the next event, which has to be of a kind."""
         while (event := next(self._protocol.events(), None)) is None:
             self._protocol.receive_data(self._connection.recv(65536) or None)
         assert isinstance(event, kind)
@@ -70,7 +70,7 @@ class Server:
 def serving(
     play: Callable[[Server], None], tls: ssl.SSLContext | None = None, seconds: float = 30
 ) -> Iterator[str]:
-    """The address of a server that plays this with its first connection."""
+    """Yield the address of a server that plays this with its first connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def work() -> None:
@@ -86,7 +86,7 @@ def serving(
 
 
 def accepted(server: Server) -> Request:
-    """The handshake of the client, which the server accepts."""
+    """Return the handshake of the client, which the server accepts."""
     request: Request = server.wait_for(Request)
     server.send(AcceptConnection())
     return request

@@ -60,13 +60,14 @@ def live_state(metadata: Metadata) -> dict[bytes, bytes]:
 
 
 def account(metadata: Metadata) -> dict[str, Any]:
+    """Return the decoded default of an account."""
     value = metadata.storage("System", "Account").decode(None)
     assert isinstance(value, dict)
     return value
 
 
 def rotation() -> dict[str, Any]:
-    """A rotation whose candidates are strangers."""
+    """Return a rotation whose candidates are strangers."""
     return {
         "primary_candidates": [STRANGER],
         "banned": [],
@@ -76,4 +77,5 @@ def rotation() -> dict[str, Any]:
 
 
 def spec_of(top: dict[bytes, bytes]) -> ChainSpec:
+    """Return the specification of a live chain whose genesis has these entries."""
     return ChainSpec("Live", "live", "Live", (), genesis=RawGenesis(top, {}))

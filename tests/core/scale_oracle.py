@@ -74,7 +74,7 @@ def _option(registry: TypeRegistry, inner: int, value: Any) -> Any:
 
 
 def _variant(registry: TypeRegistry, variants: tuple[Variant, ...], value: Any) -> Any:
-    """The oracle takes any variant named None or Some for one of an Option."""
+    """Return whether the oracle takes the variant, named None or Some, for one of an Option."""
     name, payload = (value, ()) if isinstance(value, str) else value
     fields = next(variant.fields for variant in variants if variant.name == name)
     values = _fields(registry, fields, payload)

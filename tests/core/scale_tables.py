@@ -91,6 +91,7 @@ def _option(add: Any, inner: int) -> int:
 
 
 def hand_made_metadata() -> Metadata:
+    """Return metadata of the hand-made types, with one extension."""
     registry = hand_made()
     pair = next(row.id for row in registry.types if row.definition == Tuple((5, 6)))
     extension = TransactionExtension("CheckNonce", 6, 0)
@@ -113,7 +114,7 @@ def hand_made_metadata() -> Metadata:
 
 
 def table(*definitions: Definition | tuple[Definition, str]) -> TypeRegistry:
-    """A registry of types numbered in order; a pair gives a type a name."""
+    """Return a registry of types numbered in order; a pair gives a type a name."""
     rows = [pair if isinstance(pair, tuple) else (pair, "") for pair in definitions]
     return TypeRegistry(
         [PortableType(i, tuple(name.split("::")) if name else (), (), d) for i, (d, name) in enumerate(rows)]
@@ -121,9 +122,10 @@ def table(*definitions: Definition | tuple[Definition, str]) -> TypeRegistry:
 
 
 def codec_of(*definitions: Definition | tuple[Definition, str]) -> Codec:
-    """The codec of the last of these types."""
+    """Return the codec of the last of these types."""
     return table(*definitions).codec(len(definitions) - 1)
 
 
 def fields(**types: int) -> tuple[Field, ...]:
+    """Return fields by name and type id."""
     return tuple(Field(name, type_id) for name, type_id in types.items())

@@ -69,16 +69,18 @@ class Values:
                 return 1
 
     def variant_height(self, variant: Variant) -> int:
+        """Return how many levels a value of the variant has at least."""
         return self._above([field.type for field in variant.fields])
 
     def _above(self, parts: list[int]) -> int:
         return min(NEVER, 1 + max((self.heights[part] for part in parts), default=0))
 
     def inhabited(self, type_id: int) -> bool:
+        """Return whether the type has a value at all."""
         return self.heights[type_id] < NEVER
 
     def value(self, type_id: int, room: int = 12) -> Any:
-        """A value that nests at most about `room` levels deep, or as deep as it must."""
+        """Return a value that nests at most about `room` levels deep, or as deep as it must."""
         row = self.registry.type(type_id)
         match row.definition:
             case Composite(fields):
@@ -104,16 +106,19 @@ class Values:
                 ]
 
     def length(self, room: int) -> int:
+        """Return a random length, 0 where no level is left."""
         if room <= 0:
             return 0
         return self.random.choice((0, 1, 2, 3) if room > 6 else (0, 1))
 
     def items(self, item: int, length: int, room: int) -> Any:
+        """Return a random sequence of that many items."""
         if self.registry.type(item).definition == Primitive("u8"):
             return self.random.randbytes(length)
         return [self.value(item, room - 1) for _ in range(length)]
 
     def fields(self, fields: tuple[Field, ...], room: int) -> Any:
+        """Return random values of fields, in the form in which they are decoded."""
         values = [self.value(field.type, room - 1) for field in fields]
         if len(fields) == 1 and fields[0].name is None:
             return values[0]
@@ -122,12 +127,13 @@ class Values:
         return tuple(values)
 
     def enum(self, row: PortableType, variants: tuple[Variant, ...], room: int) -> Any:
+        """Return a random value of one of the variants that fit into the room."""
         lowest = min(self.variant_height(variant) for variant in variants)
         possible = [v for v in variants if self.variant_height(v) <= max(lowest, min(room, NEVER - 1))]
         return self.of_variant(row, self.random.choice(possible), room)
 
     def of_variant(self, row: PortableType, variant: Variant, room: int = 12) -> Any:
-        """A value of this variant."""
+        """Return a value of this variant."""
         if row.path == ("Option",):
             if variant.name == "None":
                 return None
@@ -137,6 +143,7 @@ class Values:
         return (variant.name, self.fields(variant.fields, room)) if variant.fields else variant.name
 
     def may_be_none(self, type_id: int) -> bool:
+        """Return whether None is a value of the type."""
         row = self.registry.type(type_id)
         match row.definition:
             case Composite((Field(name=None, type=inner),)):
@@ -144,6 +151,7 @@ class Values:
         return row.path == ("Option",)
 
     def primitive(self, name: str) -> Any:
+        """Return a random value of a primitive type."""
         if name == "bool":
             return self.random.random() < 0.5
         if name == "char":

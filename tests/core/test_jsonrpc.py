@@ -247,7 +247,7 @@ def test_unpaired_surrogates_never_reach_a_method(text: bytes) -> None:
 
 @st.composite
 def near_calls(draw: st.DrawFn) -> bytes:
-    """A call with some bytes replaced."""
+    """Return a call with some bytes replaced."""
     start, length = draw(st.integers(0, len(CALL_TEXT))), draw(st.integers(0, 8))
     return CALL_TEXT[:start] + draw(st.binary(max_size=6)) + CALL_TEXT[start + length :]
 

@@ -130,7 +130,7 @@ def test_the_key_of_the_last_slot_is_that_of_the_runtime() -> None:
 def reshaped(
     metadata: Metadata, pallet: str, item: str, *rows: PortableType, default: bytes = b"\0"
 ) -> Metadata:
-    """The metadata with another type, the last of `rows`, for one plain item."""
+    """Return the metadata with another type, the last of `rows`, for one plain item."""
 
     def entry(storage_entry: StorageEntry) -> StorageEntry:
         kind = PlainKind(rows[-1].id)
@@ -155,7 +155,7 @@ def reshaped(
 
 
 def council(metadata: Metadata, *fields: Field) -> Metadata:
-    """The metadata with a council of these fields."""
+    """Return the metadata with a council of these fields."""
     return reshaped(
         metadata,
         "Governance",

@@ -27,7 +27,7 @@ SMOLDOT_HEADERS = (*test_header.HEX, *test_header.BINARY)
 
 
 def _snapshots() -> None:
-    """Decoded events: the names of pallet, event and fields are those that the metadata has."""
+    """Check that pallet, event and fields of decoded events have names of the metadata."""
     metadata = decode_metadata(shared("vectors", "chainflip", "metadata-v15-20203.scale").read_bytes())
     for path in sorted(shared("vectors", "chainflip", "scale-json-snapshots").glob("*.snap")):
         [(pallet, events)] = json.loads(path.read_text().split("---", 2)[2]).items()
@@ -41,7 +41,7 @@ def _snapshots() -> None:
 
 
 def _answers() -> None:
-    """Calls with the answers of an executed runtime: each method is one that a node can serve."""
+    """Check that each method of the recorded calls is one that a node can serve."""
     served = full_table(SECTION).by_name
     calls = json.loads(shared("vectors", "chainflip", "runtime-20209-answers.json").read_text())
     assert len(calls) == 500
@@ -81,7 +81,7 @@ CHECKS: list[Callable[[], None]] = [
 
 
 def listed() -> set[str]:
-    """The patterns in the tables of the lists, by folder: `smoldot/header-*`."""
+    """Return the patterns in the tables of the lists, by folder: `smoldot/header-*`."""
     patterns: set[str] = set()
     folder = ""
     runtimes = [
@@ -116,7 +116,7 @@ def files() -> set[str]:
 
 
 def unread(checks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The vectors that none of the tests opens."""
+    """Return the vectors that none of the tests opens."""
     folder, opened, real = shared("vectors"), set[str](), io.open
 
     def noting(file: Any, *args: Any, **named: Any) -> Any:

@@ -18,7 +18,7 @@ from tests.ledger.day import Day, play
 
 @pytest.fixture(scope="package")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
-    """A node whose chain holds a day of business."""
+    """Yield a node whose chain holds a day of business."""
     folder = tmp_path_factory.mktemp("day")
     with running_node(folder, "--state-pruning=archive") as node, DevChain(node.url) as chain:
         yield play(node.url, chain)
@@ -26,7 +26,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
 
 @pytest.fixture(scope="package")
 def books(day: Day, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """The books of the day, which are only read."""
+    """Yield the books of the day, which are only read."""
     database = Database(sqlite_url(tmp_path_factory.mktemp("books") / "books.sqlite"))
     trio.run(lambda: Follower(Source(day.url, first=1), Books(database)).run(once=True))
     while add_totals(database):

@@ -22,7 +22,7 @@ LONG = "t" * 40
 
 
 def run(database: Database, *flags: str) -> Result:
-    """The command, which ends with an error or, with --check, at once."""
+    """Run the command, which ends with an error or, with --check, at once."""
     arguments = ["service", "run", "--node=http://127.0.0.1:9", f"--database={database.name}", *flags]
     return CliRunner().invoke(cli, arguments)
 

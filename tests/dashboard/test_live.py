@@ -43,7 +43,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 
 def write_block(database: Database, number: int) -> None:
-    """A block with one fee, as a follower writes it."""
+    """Write a block with one fee, as a follower does."""
     block = {"number": number, "hash": f"0x{number}", "parent": "", "time": 1_764_000_000_000 + number,
              "spec_version": 1, "events": 1}  # fmt: skip
     fee = {"block": number, "event": 0, "place": 0, "kind": "opening", "asset": "Flip", "amount": 10**18}
@@ -55,7 +55,7 @@ def write_block(database: Database, number: int) -> None:
 
 @asynccontextmanager
 async def served(database: Database) -> AsyncIterator[tuple[Dashboard, httpx.AsyncClient, trio.CancelScope]]:
-    """A service with the page, and a client that has logged in."""
+    """Yield a service with the page, and a client that has logged in."""
     page = Dashboard(database, OfficialNode(), tokens)
     source = LiveSource(database, ("http://127.0.0.1:9", None))
     async with trio.open_nursery() as nursery:
@@ -69,7 +69,7 @@ async def served(database: Database) -> AsyncIterator[tuple[Dashboard, httpx.Asy
 
 @asynccontextmanager
 async def watching(client: httpx.AsyncClient) -> AsyncIterator[Any]:
-    """The numbers of blocks that a browser gets."""
+    """Yield the numbers of blocks that a browser gets."""
     async with client.stream("GET", "/web/events") as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert answer.headers["x-accel-buffering"] == "no"

@@ -19,11 +19,11 @@ class Client:
         self.received = bytearray()
 
     async def start(self) -> None:
-        """The head of the answer."""
+        """Receive the head of the answer."""
         self.is_started = True
 
     async def send(self, piece: bytes) -> None:
-        """A piece of the body."""
+        """Receive a piece of the body."""
         assert len(piece) <= PIECE_BYTES
         self.received += piece
 

@@ -29,7 +29,7 @@ def month(tmp_path: Path) -> Database:
 
 
 def file_of(database: Database, period: str, form: str, **chosen: str) -> bytes:
-    """The file that the command would write."""
+    """Return the file that the command would write."""
     out = io.BytesIO()
     FORMATS[form].write(LedgerStatement(database, CalendarPeriod.parse(period), **chosen), out)
     return out.getvalue()

@@ -29,7 +29,7 @@ HOSTILE_TERMS = (
 
 
 async def found_at(guest: Visitor, term: str) -> str:
-    """The path to which the search of a term leads."""
+    """Return the path to which the search of a term leads."""
     answer = await guest.client.get("/web/find", params={"term": term})
     assert answer.status_code == 303, (term, plain(answer.text))
     return answer.headers["location"].removeprefix("/web")
@@ -127,7 +127,7 @@ async def test_any_filter_is_only_text(books: Database, name: str, text: str) ->
 
 
 async def listed_at(guest: Visitor, **fields: str) -> list[int]:
-    """The swaps that the list has with these fields, on all its pages."""
+    """Return the swaps that the list has with these fields, on all its pages."""
     numbers, path = [], "/web/swaps"
     params: dict[str, Any] | None = fields
     for _ in range(50):

@@ -24,7 +24,7 @@ _CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 
 
 def token(name: str, text: str, *groups: Group) -> Token:
-    """A line of a token file."""
+    """Return a line of a token file."""
     return Token(name, frozenset(groups), hashlib.sha256(text.encode()).digest())
 
 
@@ -55,7 +55,7 @@ class OfficialNode:
         self.called: list[str] = []
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The canned answer."""
+        """Return the canned answer."""
         self.called.append(method)
         if method not in self.answers:
             raise CallError(method, -32601, "Method not found")
@@ -72,7 +72,7 @@ class HttpNode:
         self.origin = url
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result of a call."""
+        """Return the result of a call."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         async with httpx.AsyncClient(timeout=60) as client:
             answer = (await client.post(self.origin, json=message)).json()
@@ -88,11 +88,11 @@ class Visitor:
         self.client = client
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
-        """A page."""
+        """Return a page."""
         return await self.client.get(f"/web{path}", headers=headers)
 
     async def post(self, path: str, fields: dict[str, str], **headers: str) -> httpx.Response:
-        """A form, posted by this page unless the headers say otherwise."""
+        """Return a form, posted by this page unless the headers say otherwise."""
         own = {"origin": BASE, "sec-fetch-site": "same-origin"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
@@ -103,7 +103,7 @@ class Visitor:
         return await self.post("/login", {"token": presented})
 
     async def csrf(self) -> str:
-        """The number that forms need."""
+        """Return the number that forms need."""
         match = _CSRF.search((await self.get("/")).text)
         assert match is not None
         return match[1]
@@ -113,7 +113,7 @@ class Visitor:
 def visitor(
     database: Database, node: Any = None, source: TokenSource = tokens
 ) -> Iterator[tuple[Dashboard, Visitor]]:
-    """A page and a visitor who has not logged in."""
+    """Yield a page and a visitor who has not logged in."""
     page = Dashboard(database, OfficialNode() if node is None else node, source)
     transport = httpx.ASGITransport(app=page, raise_app_exceptions=False)  # type: ignore[arg-type]
     yield page, Visitor(httpx.AsyncClient(transport=transport, base_url=BASE))

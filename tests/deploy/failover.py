@@ -44,16 +44,19 @@ class Shop:
     faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Create the threads of the clients."""
         self._numbers = itertools.count(1)
         self._threads = [threading.Thread(target=self._guarded, args=(self._serve,)) for _ in range(CLIENTS)]
         self._threads.append(threading.Thread(target=self._guarded, args=(self._read,)))
 
     def __enter__(self) -> Shop:
+        """Start the clients."""
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the clients, and wait for them."""
         self.closed.set()
         self.again.set()
         for thread in self._threads:
@@ -149,7 +152,7 @@ class Chain:
         process.wait(timeout=60)
 
     def nonce(self, site: Site) -> int:
-        """The broker's next nonce, as a node knows it."""
+        """Return the broker's next nonce, as a node knows it."""
         return int(site.call("system_accountNextIndex", self.account))
 
     def grow(self, last: int) -> None:

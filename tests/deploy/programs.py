@@ -20,7 +20,7 @@ LIMIT_S = 600.0
 
 
 def program(name: str, package: str = "") -> str:
-    """The path of a program, also in /usr/sbin; skips the test where it is missing."""
+    """Return the path of a program, also in /usr/sbin; skip the test where it is missing."""
     path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if path is None:
         pytest.skip(f"{name} is not here: install the package {package or name}")
@@ -37,7 +37,7 @@ def output_of(*arguments: str | Path, code: int = 0) -> str:
 
 
 def linter(name: str) -> Path:
-    """A linter that `scripts/peers` installs; skips the test where it is missing."""
+    """Return a linter that `scripts/peers` installs; skip the test where it is missing."""
     path = PEERS / "linters" / "bin" / name
     if not path.exists():
         pytest.skip(f"{name} is not here: scripts/peers installs it")
@@ -46,7 +46,7 @@ def linter(name: str) -> Path:
 
 @contextmanager
 def started(folder: Path, line: Sequence[str], **variables: str) -> Iterator[NodeProcess]:
-    """A node by a command line of its own, once it listens; free ports, `cfnode` on the PATH."""
+    """Yield a node by a command line of its own, once it listens; free ports, `cfnode` on the PATH."""
     ports = {"CFNODE_RPC_PORT": "0", "CFNODE_PORT": "0", "CFNODE_PROMETHEUS_PORT": "0"}
     path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     log = folder / "node.log"

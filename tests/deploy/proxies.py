@@ -52,19 +52,21 @@ def write_certificate(folder: Path) -> None:
 
 
 def call(client: httpx.Client, method: str, *params: Any, path: str = "/", **headers: str) -> Any:
+    """Return the answer to a call, which must have status 200."""
     answer = post(client, method, *params, path=path, **headers)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def post(client: httpx.Client, method: str, *params: Any, path: str = "/", **headers: str) -> httpx.Response:
+    """Return the response to a call."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     named = {key.replace("_", "-"): value for key, value in headers.items()}
     return client.post(path, json=body, headers=named, extensions={"sni_hostname": NAME})
 
 
 def configured(text: str, site: dict[str, str]) -> str:
-    """A configuration with the addresses of the test; each of them must be in it."""
+    """Return a configuration with the addresses of the test; each of them must be in it."""
     for original, ours in site.items():
         assert original in text, original
         text = text.replace(original, ours)
@@ -72,6 +74,7 @@ def configured(text: str, site: dict[str, str]) -> str:
 
 
 def nginx(folder: Path, port: int, addresses: dict[str, str]) -> list[str]:
+    """Return the command line of nginx with the page's configuration for this port."""
     site = {"listen 443 ssl": f"listen 127.0.0.1:{port} ssl"}
     text = configured((DEPLOY / "proxy" / "nginx.conf").read_text(), site | addresses)
     (folder / "site.conf").write_text(text)
@@ -86,6 +89,7 @@ def nginx(folder: Path, port: int, addresses: dict[str, str]) -> list[str]:
 
 
 def haproxy(folder: Path, port: int, addresses: dict[str, str]) -> list[str]:
+    """Return the command line of HAProxy with the page's configuration for this port."""
     site = {"bind :443 ssl": f"bind 127.0.0.1:{port} ssl"}
     text = configured((DEPLOY / "proxy" / "haproxy.cfg").read_text(), site | addresses)
     (folder / "haproxy.cfg").write_text(text)
@@ -100,7 +104,7 @@ def _is_ready(proxy: subprocess.Popen[bytes], port: int, log: Path) -> bool:
 
 @contextmanager
 def running_proxy(line: list[str], folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """The proxy, once it accepts connections; its own check of the file must be without complaint."""
+    """Yield the proxy, once it accepts connections; its own check of the file must be without complaint."""
     check = [*line, "-t"] if "nginx" in line[0] else [*line, "-c"]
     checked = subprocess.run(check, capture_output=True, text=True, timeout=60, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -126,14 +130,14 @@ class Proxy:
     process: subprocess.Popen[bytes]
 
     def client(self, source: str = "127.0.0.1") -> httpx.Client:
-        """A client with an address of its own."""
+        """Return a client with an address of its own."""
         transport = httpx.HTTPTransport(verify=self.tls, local_address=source)
         return httpx.Client(transport=transport, base_url=self.url, timeout=30, headers={"host": NAME})
 
 
 @contextmanager
 def proxy_before(make: MakeProxy, folder: Path, certificate: Path, ports: Sequence[int]) -> Iterator[Proxy]:
-    """A proxy before three nodes of this machine: two that are read, and one that has a broker."""
+    """Yield a proxy before three nodes of this machine: two that are read, and one that has a broker."""
     port = free_port()
     documented = ("127.0.0.1:9944", "10.0.0.12:9944", "10.0.0.13:9944")
     addresses = {

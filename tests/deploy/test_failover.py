@@ -102,21 +102,19 @@ def change(gateway: Machine, proxy: Proxy, commands: str) -> None:
 
 
 def workers(proxy: Proxy) -> set[str]:
-    """The processes that accept the proxy's connections."""
+    """Return the processes that accept the proxy's connections."""
     pid = proxy.process.pid
     return set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
 
 
 def node_of_the_shop(proxy: Proxy) -> str:
-    """The peer id of the node to which broker calls lead."""
+    """Return the peer id of the node to which broker calls lead."""
     with proxy.client(SHOP) as client:
         return str(call(client, "system_localPeerId", path="/broker")["result"])
 
 
 def channels_on_chain(machine: Machine, chain: Chain, first: int, best: int) -> tuple[Rows, int]:
-    """Return the channels and the nonce that the page's step prints, once the primary's transactions have
-    expired.
-    """
+    """Return channels and nonce that the page's step prints, once the primary's transactions expired."""
     last = best + LIFETIME
     step = block(PAGE, "cfnode ledger run --account ACCOUNT --first-block FIRST").replace("LAST", str(last))
     books = machine.folder / "ledger.log"
@@ -192,7 +190,7 @@ def play(make: MakeProxy, chain: Chain, proxy: Proxy, folder: Path) -> None:
 
 
 def best_block(status: str) -> int:
-    """The number of the best block that `cfnode status` prints."""
+    """Return the number of the best block that `cfnode status` prints."""
     match = re.search(r"best +#(\d+)", status)
     assert match is not None, status
     return int(match[1])

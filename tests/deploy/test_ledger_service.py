@@ -44,7 +44,7 @@ def node(tmp_path: Path) -> Any:
 
 
 def given(node: NodeProcess, folder: Path) -> dict[str, str]:
-    """The environment of the unit, for a test's folder and node."""
+    """Return the environment of the unit, for a test's folder and node."""
     settings = variables(values(LEDGER, "Environment"))
     settings |= variables((LEDGER.parent / "ledger.env").read_text().splitlines())
     assert settings["CFNODE_URL"] == "http://127.0.0.1:9944"

@@ -74,7 +74,7 @@ class Watched:
     """author, follower → their instance label."""
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """The data of an answer of Prometheus' API."""
+        """Return the data of an answer of Prometheus' API."""
         answer = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=10)
         answer.raise_for_status()
         return answer.json()["data"]
@@ -96,7 +96,7 @@ def metrics_address(node: NodeProcess) -> str:
 
 
 def quick_copy(folder: Path, targets: list[str]) -> Path:
-    """The files of docs/deploy/monitoring for these targets, with less patience; each change has to apply."""
+    """Copy the files of docs/deploy/monitoring for these targets, with less patience; each change applies."""
     for name in ("prometheus.yml", "prometheus-rules.yml"):
         text = (MONITORING / name).read_text()
         for file, pattern, replacement in QUICK:
@@ -168,7 +168,7 @@ def _is_up(site: Watched) -> bool:
 
 
 def queries() -> list[str]:
-    """The expressions of the dashboard's panels."""
+    """Yield the expressions of the dashboard's panels."""
 
     def of(tree: Any) -> Iterator[str]:
         if isinstance(tree, dict):

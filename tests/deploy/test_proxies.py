@@ -50,7 +50,7 @@ BROKER = (*DEV, *BEHIND, "--dev-seal=instant", "--dev-broker=//Alice", f"--rpc-b
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the certificate."""
+    """Return a folder with the certificate."""
     folder = tmp_path_factory.mktemp("tls")
     write_certificate(folder)
     return folder

@@ -53,7 +53,7 @@ def test_the_wheel_is_the_same_when_it_is_built_again(copy: Path, tmp_path: Path
 
 
 def printed_by_the_audit(*before: str, tools: Path = TOOLS.parent.parent) -> list[str]:
-    """The lines of `audit` of scripts/release_tools, which has to fail."""
+    """Return the lines of `audit` of scripts/release_tools, which has to fail."""
     if not TOOLS.exists():
         pytest.skip("the tools that build are not here: scripts/deb --fetch installs them")
     ready = f"cd {ROOT}; python={sys.executable}; . scripts/release_tools"

@@ -25,7 +25,7 @@ STILL_S = 3.0
 
 @contextmanager
 def listening(address: str) -> Iterator[socket.socket]:
-    """A datagram socket at a path, or at the abstract name after `@`."""
+    """Yield a datagram socket at a path, or at the abstract name after `@`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
         receiver.bind("\0" + address[1:] if address.startswith("@") else address)
         receiver.settimeout(WAIT_S)

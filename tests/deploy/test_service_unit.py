@@ -51,7 +51,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
 
 
 def given(chain: Chain, folder: Path) -> dict[str, str]:
-    """The environment of the unit, for a test's folder and node, and with books."""
+    """Return the environment of the unit, for a test's folder and node, and with books."""
     settings = variables(values(SERVICE, "Environment"))
     settings |= variables((SERVICE.parent / "service.env").read_text().splitlines())
     moved = {name: value.replace(STATE, str(folder / "state")) for name, value in settings.items()}
@@ -67,7 +67,7 @@ def start_line() -> list[str]:
 
 @contextmanager
 def served(line: list[str], settings: dict[str, str], log: Path) -> Iterator[tuple[str, int]]:
-    """The address that a command line serves, and its process; it ends by SIGTERM."""
+    """Yield the address that a command line serves, and its process; it ends by SIGTERM."""
     with log.open("w") as stream:
         process = subprocess.Popen(line, env=settings, stderr=stream, cwd=ROOT)
     try:
@@ -151,7 +151,7 @@ def test_the_compose_service_is_closed_and_its_command_line_runs(chain: Chain, t
 
 
 def proxied(folder: Path, services: list[ServiceProcess], port: int) -> list[str]:
-    """nginx with the file of docs/deploy, before two services."""
+    """Nginx with the file of docs/deploy, before two services."""
     write_certificate(folder)
     ports = [service.url.rpartition(":")[2] for service in services]
     site = {

@@ -34,7 +34,7 @@ PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Path:
-    """The unit with its drop-in, for a program that exists: `cfnode` of this environment."""
+    """Return the unit with its drop-in, for a program that exists: `cfnode` of this environment."""
     here = str(Path(sys.executable).with_name("cfnode"))
     folder = tmp_path / "units"
     (folder / "cfnode.service.d").mkdir(parents=True)

@@ -18,7 +18,7 @@ WHEELS = RELEASE / "wheels"
 
 
 def project_copy(folder: Path) -> Path:
-    """The project as it is built: tracked files, links made absolute."""
+    """Return the project as it is built: tracked files, links made absolute."""
     folder.mkdir()
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
@@ -29,7 +29,7 @@ def project_copy(folder: Path) -> Path:
 
 
 def built_wheel(copy: Path, out: Path) -> Path:
-    """The wheel of a copy, without the internet; skips the test where the tools are missing."""
+    """Return the wheel of a copy, without the internet; skip the test where the tools are missing."""
     if not TOOLS.exists():
         pytest.skip("the tools that build are not here: scripts/deb --fetch installs them")
     variables = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}

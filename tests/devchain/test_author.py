@@ -20,7 +20,7 @@ NOW = 1_800_000_000_000
 
 
 def times(rig: Rig) -> list[int]:
-    """The time that each block of the best chain states, Unix ms."""
+    """Return the time that each block of the best chain states, Unix ms."""
     stored_times = []
     for number in range(1, rig.chain.best.number + 1):
         block = rig.chain.hash_at(number)

@@ -41,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
     attacker: ClassVar[Attacker]
 
     def do_GET(self) -> None:
-        """The page; as `/sandboxed` in an origin of its own."""
+        """Serve the page; as `/sandboxed` in an origin of its own."""
         if self.path.startswith("/target"):
             self.do_POST()
             return
@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(200, PAGE, {"content-type": "text/html", **policy})
 
     def do_POST(self) -> None:
-        """A redirect that keeps method and body, or the target."""
+        """Serve a redirect that keeps method and body, or the target."""
         path, _, query = self.path.partition("?")
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         if path == "/redirect":
@@ -88,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _serve_websocket(self) -> None:
-        """A WebSocket that is closed after its first message."""
+        """Serve a WebSocket that is closed after its first message."""
         self.close_connection = True
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         wire = WSConnection(ConnectionType.SERVER)
@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running_attacker() -> Iterator[Attacker]:
-    """The server, on a port of this machine."""
+    """Yield the server, on a port of this machine."""
     handler = type("OwnHandler", (Handler,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         handler.attacker = attacker = Attacker(server.server_port)

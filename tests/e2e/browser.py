@@ -45,9 +45,7 @@ class Browser:
         self._command("url", url=url)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Run an asynchronous script in the page; return the value that it passes to its last argument, a
-        function.
-        """
+        """Run an asynchronous script in the page; return what it passes to its last argument, a function."""
         return self._command("execute/async", script=script, args=arguments)
 
     def resize(self, width: int, height: int) -> None:
@@ -76,17 +74,17 @@ class Browser:
         self._command("actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
 
     def logged(self, kind: str) -> list[dict[str, Any]]:
-        """New entries of a log: `browser` is the console, `performance` what the network did."""
+        """Return new entries of a log: `browser` is the console, `performance` what the network did."""
         return cast(list[dict[str, Any]], self._command("se/log", type=kind))
 
     def requested(self) -> list[str]:
-        """The URLs that pages have requested since the last call."""
+        """Return the URLs that pages have requested since the last call."""
         messages = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
         sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
         return [message["request"]["url"] for message in sent]
 
     def devtools(self, name: str, **params: Any) -> Any:
-        """The answer of a method of the browser's own protocol."""
+        """Return the answer of a method of the browser's own protocol."""
         return self._command("goog/cdp/execute", cmd=name, params=params)
 
     def _command(self, name: str, **body: Any) -> Any:
@@ -94,7 +92,7 @@ class Browser:
 
 
 def result(answer: httpx.Response) -> Any:
-    """The value of an answer of chromedriver."""
+    """Return the value of an answer of chromedriver."""
     value = answer.json()["value"]
     assert answer.status_code == 200, value
     return value
@@ -102,7 +100,7 @@ def result(answer: httpx.Response) -> Any:
 
 @contextmanager
 def running_browser(folder: Path) -> Iterator[Browser]:
-    """A browser with a profile of its own; skips the test where Chromium is missing."""
+    """Yield a browser with a profile of its own; skip the test where Chromium is missing."""
     program, browser = shutil.which("chromedriver"), shutil.which("chromium")
     if program is None or browser is None:
         pytest.skip("Chromium is not here: install the packages chromium and chromium-driver")

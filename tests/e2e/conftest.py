@@ -46,6 +46,6 @@ def cfnode(tmp_path: Path) -> Cfnode:
 
 @pytest.fixture(scope="module")
 def manual_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """A development chain that makes a block only on `dev_newBlock`."""
+    """Yield a development chain that makes a block only on `dev_newBlock`."""
     with running_node(tmp_path_factory.mktemp("manual"), "--dev", "--dev-seal=manual") as node:
         yield node

@@ -34,7 +34,7 @@ class Block:
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """The blocks of a page, from its top."""
+    """Return the blocks of a page, from its top."""
     parts = _SECTION.split(path.read_text())[1:]
     return [
         Block(title, commands, output or None)
@@ -44,7 +44,7 @@ def blocks_of(path: Path) -> list[Block]:
 
 
 def page_of(name: str) -> Path:
-    """The file of a page."""
+    """Return the file of a page."""
     return GUIDE.with_suffix("") / f"{name}.md"
 
 
@@ -54,7 +54,7 @@ def blocks_to_play(page: str) -> list[Block]:
 
 
 def script(page: str, port: int) -> str:
-    """A page as one shell script that ends with the first command that fails without being expected to."""
+    """Return a page as one shell script that ends with the first command that fails unexpectedly."""
     lines = ["set -euo pipefail", "trap 'jobs -p > node.pid' EXIT"]
     for block in blocks_to_play(page):
         lines.append(rf"printf '\036'; : {slug(block.section)}")
@@ -91,5 +91,5 @@ def rewrite(page: str, block: Block, printed: str) -> None:
 
 
 def masked(line: str) -> str:
-    """A line without the hashes that are different each time."""
+    """Return a line without the hashes that are different each time."""
     return re.sub(r"\b(0x)?[0-9a-f]{64}\b", r"\1…", line)

@@ -28,9 +28,7 @@ class Shell:
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def run(self, commands: str) -> str:
-        """Run commands, each of which has to succeed, at the node instead of the documented address; return
-        the output.
-        """
+        """Run commands at the node, not the documented address; return the output. Each must succeed."""
         env = {**environment(self._home), **self._variables, "PATH": f"{self._home}:{os.environ['PATH']}"}
         if self._url is not None:
             env["CFNODE_URL"] = self._url
@@ -50,6 +48,6 @@ class Shell:
 
 
 def started_by(folder: Path, commands: str, **variables: str) -> AbstractContextManager[NodeProcess]:
-    """The node that the last of the commands starts, on free ports; the others have to succeed before."""
+    """Return the node that the last of the commands starts, on free ports; the others have to succeed."""
     before, run = re.split(r"^(?=cfnode (?:run|-))", commands, maxsplit=1, flags=re.MULTILINE)
     return started(folder, ["bash", "-euo", "pipefail", "-c", f"{before}exec {run}"], **variables)

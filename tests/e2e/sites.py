@@ -80,19 +80,23 @@ class Site:
         self.node.stop(signal.SIGKILL)
 
     def call(self, method: str, *params: Any) -> Any:
+        """Return the result of a call to the node, made from its machine."""
         with self._here():
             return self.node.call(method, *params)
 
     @property
     def address(self) -> str:
+        """The address of the node with its peer id."""
         return f"{self._place}/p2p/{self.call('system_localPeerId')}"
 
     @property
     def best(self) -> int:
+        """The number of the node's best block."""
         return int(self.call("chain_getHeader")["number"], 16)
 
     @property
     def final(self) -> int:
+        """The number of the node's last final block."""
         return int(self.call("chain_getHeader", self.call("chain_getFinalizedHead"))["number"], 16)
 
     @property
@@ -104,27 +108,29 @@ class Site:
         return int.from_bytes(bytes.fromhex(answer[2:]), "little")
 
     def is_in_step(self, with_: Site) -> bool:
+        """Return whether the node is as far as another one."""
         return not self.call("system_health")["isSyncing"] and self.final + 4 >= with_.final
 
     def block(self, number: int) -> tuple[Any, Any]:
-        """A block's header, and a value that its execution left."""
+        """Return a block's header, and a value that its execution left."""
         block = self.call("chain_getBlockHash", number)
         return self.call("chain_getHeader", block), self.call("state_getStorage", EVENTS, block)
 
 
 def give_broker_key(site: Site, chain: str) -> None:
+    """Put the broker's key into the keystore of a site."""
     Keystore(site.folder / "base" / "chains" / chain / "keystore").insert("brok", "//Broker")
 
 
 def imports_without_gap(log: str) -> list[int]:
-    """The numbers of the blocks that a node says it has executed, from its first to its last."""
+    """Return the numbers of the blocks that a node says it has executed, from its first to its last."""
     numbers = sorted({int(number) for number in IMPORTED.findall(log)})
     assert numbers == list(range(numbers[0], numbers[-1] + 1))
     return numbers
 
 
 def open_channel(light: Site, authority: Site) -> None:
-    """A channel is requested at a light node: it is in a block, final, and known to the authority."""
+    """Request a channel at a light node: it is in a block, final, and known to the authority."""
     assert len(light.call("broker_registerAccount")) == 66
     opened = light.call("broker_requestSwapDepositAddress", *CHANNEL)
     wait_until(lambda: light.final >= opened["issued_block"], "the channel becomes final")
@@ -149,6 +155,7 @@ def fall_silent(authority: Site) -> None:
 
 
 def die_in_each_phase(light: Site) -> None:
+    """Kill a light node in each phase of its start, and start it again."""
     for phase in PHASES:
         light.begin()
         wait_until(lambda phase=phase: phase in light.node.log, f"the light node comes to: {phase}")
@@ -156,7 +163,7 @@ def die_in_each_phase(light: Site) -> None:
 
 
 def first_state(site: Site) -> int:
-    """The block that a light node stood on at first."""
+    """Return the block that a light node stood on at first."""
     match = re.search(r"State of block #(\d+) ", site.node.log)
     assert match is not None
     return int(match[1])
@@ -174,12 +181,12 @@ class Places:
         (folder / "authorities.json").write_text(json.dumps(AUTHORITIES))
 
     def site(self, name: str, *flags: str, friends: Sequence[Site] = ()) -> Site:
-        """A place for one node, which knows some others."""
+        """Return a place for one node, which knows some others."""
         machine = next(self._machines, None)
         return Site(self._stack, self._folder / name, machine, *flags, friends=friends)
 
     def authority(self) -> Site:
-        """The running node that makes the chain, three blocks an epoch."""
+        """Return the running node that makes the chain, three blocks an epoch."""
         site = self.site("authority", "--dev", "--dev-block-time=300", self._who, *GENESIS_FLAGS)
         give_broker_key(site, "dev")
         site.start()
@@ -195,7 +202,7 @@ class Places:
 
 
 def many_epochs(places: Places, trouble: Callable[[Site, list[Site]], None] | None = None) -> None:
-    """The life of a network: nodes come, die and come again, and agree in the end.
+    """Live a network's life: nodes come, die and come again, and agree in the end.
 
     `trouble` is what else happens to the authority and to those who follow it; without it, a light node that
     comes later dies in each phase of its start.

@@ -31,6 +31,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
+        """The text that was printed, without control sequences."""
         return CONTROL.sub("", self._printed.decode("utf-8", "replace"))
 
     @property
@@ -39,6 +40,7 @@ class Terminal:
         return "\n".join(self.text.splitlines()[-ROWS:])
 
     def type(self, text: str) -> None:
+        """Type a text."""
         os.write(self._line, text.encode())
 
     def wait_for(self, pattern: str) -> re.Match[str]:
@@ -69,7 +71,7 @@ class Terminal:
 
 @contextmanager
 def terminal(command: Sequence[str], folder: Path, environment: dict[str, str]) -> Iterator[Terminal]:
-    """A program at a terminal of its own, ended at the end."""
+    """Yield a program at a terminal of its own, ended at the end."""
     line, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     process = subprocess.Popen(

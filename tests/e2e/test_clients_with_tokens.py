@@ -77,7 +77,7 @@ class Place:
         return self.folder / name
 
     def run(self, path: tuple[str, ...], *flags: str, **variables: str) -> Result:
-        """A command for this node."""
+        """Return a command for this node."""
         values = {"url": self.node.url, "folder": self.folder, "channel": self.channel, "done": self.done}
         line = [*path, *(argument.format(**values) for argument in COMMANDS[path]), f"--node={self.node.url}"]
         network = ["--network=dev"] if path[0] in ("swap", "recover") else []
@@ -86,7 +86,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """A node whose every method needs a token; a channel of its broker, and a swap that is complete."""
+    """Yield a node whose every method needs a token; a channel of its broker, and a swap that is complete."""
     folder = tmp_path_factory.mktemp("place")
     for name, token in TOKENS.items():
         (folder / name).touch(mode=0o600)
@@ -119,7 +119,7 @@ def fund_provider(place: Place) -> None:
 
 
 def client(place: Place, node: str, broker: str) -> SwapSDK:
-    """A client with the tokens of those lines."""
+    """Return a client with the tokens of those lines."""
     url = place.node.url
     own = {"url": url, "token_file": place.file(broker)}
     return SwapSDK(network="dev", rpc_url=url, backend_url=url, rpc_token_file=place.file(node), broker=own)

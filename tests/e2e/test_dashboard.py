@@ -68,7 +68,7 @@ class Site:
         self.browser.open(f"{self.url}/web/{path}")
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         return self.browser.run(f"arguments[arguments.length - 1]({expression})")
 
     def until(self, expression: str) -> None:
@@ -92,7 +92,7 @@ class Site:
 
 @contextmanager
 def running(folder: Path, *arguments: str) -> Iterator[Path]:
-    """A command of cfnode in a process of its own; its log."""
+    """Yield a command of cfnode in a process of its own; its log."""
     log = folder / f"{arguments[0]}.log"
     with log.open("wb") as stream:
         environment = os.environ | {"XDG_DATA_HOME": str(folder)}
@@ -134,7 +134,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def _arguments(line: str, node: str, database: str) -> list[str]:
-    """The command of a line of the guide, for this node and these books."""
+    """Return the command of a line of the guide, for this node and these books."""
     program, *arguments = shlex.split(line.removesuffix(" &"))
     assert program == "cfnode"
     return [database if argument == "sqlite:///books.sqlite" else argument for argument in arguments] + [
@@ -154,7 +154,7 @@ def _log_in(site: Site, token: str, log: Path) -> None:
 
 
 def keep_picture(site: Site, name: str) -> None:
-    """A picture for the guide, if CFNODE_TEST_WRITE is set."""
+    """Keep a picture for the guide, if CFNODE_TEST_WRITE is set."""
     if os.environ.get("CFNODE_TEST_WRITE"):
         (PICTURES / f"web-page-{name}.png").write_bytes(smaller(site.browser.screenshot()))
 
@@ -237,7 +237,7 @@ def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str)
 
 
 def _details(site: Site) -> list[str]:
-    """The pages of the swap whose payout failed, and of its channel."""
+    """Return the pages of the swap whose payout failed, and of its channel."""
     swap = next(record for record in report(site.database, "swaps", Period()) if record["state"] == "failed")
     return [f"swaps/{swap['request']}", f"channels/{swap['channel_id']}"]
 

@@ -29,7 +29,7 @@ FLAGS = ("--dev", "--dev-seal=manual", "--no-prometheus")
 
 
 def remark(node: NodeProcess) -> None:
-    """A block with a signed remark of //Bob; final."""
+    """Make a block with a signed remark of //Bob; final."""
     metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
     genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
     version = node.call("state_getRuntimeVersion")
@@ -67,7 +67,7 @@ def said(node: NodeProcess) -> dict[str, Any]:
 
 @pytest.fixture(params=[*(pytest.param(name, marks=only_whole) for name in OLDER), NEWEST, "berghain"])
 def spec(request: pytest.FixtureRequest, tmp_path: Path, cfnode: Cfnode) -> Path:
-    """A chain of //Alice and //Bob, of each release in Python, and in the official WebAssembly."""
+    """Return a chain of //Alice and //Bob, of each release in Python, and in the official WebAssembly."""
     path = tmp_path / "spec.json"
     if request.param in RELEASE_NAMES:
         flags = "--dev-authorities=2", f"--dev-runtime={request.param}"

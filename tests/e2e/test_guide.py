@@ -86,7 +86,7 @@ def play(page: str, home: Path) -> Played:
 
 
 def chain_at(url: str) -> tuple[str, list[tuple[bytes, Any]]]:
-    """The metadata of a node, and the events of its blocks."""
+    """Return the metadata of a node, and the events of its blocks."""
     header = asked(url, "chain_getHeader", [()])[0]
     hashes = asked(
         url, "chain_getBlockHash", [(number,) for number in range(1, int(header["number"], 16) + 1)]
@@ -98,7 +98,7 @@ def chain_at(url: str) -> tuple[str, list[tuple[bytes, Any]]]:
 
 
 def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """The results of the same method for each parameters, in batches that a node takes."""
+    """Return the results of the same method for each parameters, in batches that a node takes."""
     results = []
     for first in range(0, len(calls), MAX_BATCH):
         batch = [

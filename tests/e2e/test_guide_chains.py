@@ -21,7 +21,7 @@ CHAINS = "docs/guide/development-chain.md"
 
 
 def start_of(commands: str) -> tuple[str, str]:
-    """The commands before the last one, and that one, which starts a node."""
+    """Return the commands before the last one, and that one, which starts a node."""
     before, run = re.split(r"^(?=cfnode run)", commands, maxsplit=1, flags=re.MULTILINE)
     return before, run
 

@@ -23,7 +23,7 @@ ETHER, DOLLAR = 10**18, 10**6
 
 
 def printed_values(text: str) -> list[object]:
-    """The JSON values that commands print one after the other."""
+    """Return the JSON values that commands print one after the other."""
     values, decoder, remaining = list[object](), json.JSONDecoder(), text.strip()
     while remaining:
         value, end = decoder.raw_decode(remaining)
@@ -116,5 +116,5 @@ def the_books_balance(node: NodeProcess) -> None:
 
 
 def amount(value: int | str) -> int:
-    """An amount of an event."""
+    """Return an amount of an event."""
     return value if isinstance(value, int) else int(value, 16)

@@ -26,7 +26,7 @@ _URL = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 def until_mined(evm: subprocess.Popen[str]) -> str:
-    """The line of the first block."""
+    """Return the line of the first block."""
     assert evm.stdout is not None
     return next(line for line in evm.stdout if line.startswith("Block 1: "))
 

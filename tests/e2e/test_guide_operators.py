@@ -23,7 +23,7 @@ OPERATING = "docs/guide/operating.md"
 
 
 def of_a_development_chain(commands: str) -> str:
-    """A command of the page that ends with `…`, for `cfnode run` on a development chain."""
+    """Return a command of the page that ends with `…`, for `cfnode run` on a development chain."""
     return commands.replace(" …", " --dev --dev-broker //Alice --tmp")
 
 

@@ -22,7 +22,7 @@ PROGRAMS = [block.runnable for block in blocks(PAGE, "python")]
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[NodeProcess]:
-    """The node that the page starts, on a free port and with shorter blocks."""
+    """Yield the node that the page starts, on a free port and with shorter blocks."""
     command = block(PAGE, "cfnode run --dev").split()
     assert (command[:2], command[-2:]) == (["cfnode", "run"], ["--dev-block-time", "1000"])
     with running_node(tmp_path, *command[2:-1], "50") as node:

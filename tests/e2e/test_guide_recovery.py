@@ -26,7 +26,7 @@ EXIT_KEY_ROTATED = 15
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """The State Chain of the page for programmers, with a broker."""
+    """Yield the State Chain of the page for programmers, with a broker."""
     require_py_evm()
     home = tmp_path_factory.mktemp("home")
     Shell(home).run("cfnode key insert --dev --suri //Alice")
@@ -37,7 +37,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 @pytest.fixture(scope="module")
 def evm(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEvm]:
-    """An EVM chain whose contracts have the addresses that the State Chain was started with."""
+    """Yield an EVM chain whose contracts have the addresses that the State Chain was started with."""
     with running_evm(tmp_path_factory.mktemp("evm"), node.url, f"--fund={USER}", "--keep-key") as chain:
         yield chain
 

@@ -68,7 +68,7 @@ def test_a_start_is_not_interrupted(tmp_path: Path) -> None:
 def node_in_a_terminal(
     folder: Path, *flags: str, detached: bool = False
 ) -> Iterator[tuple[NodeProcess, int]]:
-    """A node with a terminal of its own, and the terminal's other end. `detached`: as nohup starts it."""
+    """Yield a node with a terminal of its own, and the terminal's other end. `detached`: as by nohup."""
 
     def prepare() -> None:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)

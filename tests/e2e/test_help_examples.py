@@ -101,7 +101,7 @@ ALICE = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
 
 
 def commands_below(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    """A command and all below it, with their names."""
+    """Yield a command and all below it, with their names."""
     yield path, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -112,13 +112,13 @@ def commands_below(command: click.Command, path: str) -> Iterator[tuple[str, cli
 
 
 def examples(command: click.Command) -> list[str]:
-    """The command lines in a command's help, which are no part of a sentence."""
+    """Return the command lines in a command's help, which are no part of a sentence."""
     text = CODE.sub("", f"{command.help or ''}\n{command.epilog or ''}")
     return [" ".join(match.split()) for match in EXAMPLE.findall(text)]
 
 
 def lines_of_the_guide() -> set[str]:
-    """The lines of all blocks, without comments; tests/test_documented_blocks.py finds their tests."""
+    """Return the lines of all blocks, without comments; tests/test_documented_blocks.py finds their tests."""
     lines = (line for page in PAGES for block in blocks(page) for line in block.text.splitlines())
     return {" ".join(re.sub(r" +# .*", "", line).split()) for line in lines}
 

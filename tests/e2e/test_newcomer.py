@@ -85,7 +85,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def person_in(home: Path) -> Iterator[Newcomer]:
-    """A newcomer whose shell ends with the test."""
+    """Yield a newcomer whose shell ends with the test."""
     person = Newcomer(home, free_port())
     try:
         yield person

@@ -29,7 +29,7 @@ PAGE = "docs/guide/quick-start.md"
 
 
 def project(folder: Path) -> Path:
-    """The project as a person has it after the first start: the scripts, and `.venv` with the program."""
+    """Return the project as a person has it after the first start: scripts, and `.venv` with the program."""
     (folder / "scripts").mkdir()
     for name in ("scripts/start", "scripts/environment", "pyproject.toml"):
         shutil.copy(ROOT / name, folder / name)
@@ -44,7 +44,7 @@ def project(folder: Path) -> Path:
 
 
 def as_on_the_page(line: str, port: str) -> str:
-    """A line of the terminal, as with the default port, without its time, with the page's channel."""
+    """Return a line of the terminal, as with the default port, without its time, with the page's channel."""
     line = re.sub(rf" --(node|backend) http://127.0.0.1:{port}", "", line).replace(port, "9944")
     line = re.sub(r"Channel \d+-Bitcoin-1 ", "Channel 4-Bitcoin-1 ", line)
     return re.sub(r"^\d{4}-\d\d-\d\d [\d:]+ ", "", line).strip()

@@ -59,9 +59,7 @@ def asset(pair: tuple[str, str]) -> dict[str, str]:
 
 
 def spending(commission: int) -> list[dict[str, Any]]:
-    """Calls that open a channel, send the broker's fees to the thief, and bind the later ones and what the
-    liquidity provider gets back to it.
-    """
+    """Return calls by which a thief takes the money: a channel, the fees, and addresses for refunds."""
     calls = {
         "broker_request_swap_deposit_address": {
             "source_asset": asset(BTC),
@@ -141,13 +139,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 
 def height(node: NodeProcess) -> int:
-    """The number of the newest block."""
+    """Return the number of the newest block."""
     return int(node.call("chain_getHeader")["number"], 16)
 
 
 @contextmanager
 def opened(shop: Shop, folder: Path, *flags: str) -> Iterator[NodeProcess]:
-    """A node with these flags, both keys, and a copy of the chain, after the block of its own start."""
+    """Yield a node with these flags, both keys, and a copy of the chain, after the block of its own start."""
     shutil.copytree(shop.base, folder / "base")
     with running_node(folder, *COMMON, *flags) as node:
         wait_until(lambda: height(node) > shop.newest, "a node with instant seal begins with a block")

@@ -24,7 +24,7 @@ CHANNEL = "ETH", "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 10, None, 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """A light-RPC node of the main net that may connect to one address only, where no node listens."""
+    """Yield a light-RPC node of the main net that may connect to one address only, where no node listens."""
     folder = tmp_path_factory.mktemp("alone")
     Keystore(folder / "base" / "chains" / "Chainflip-Berghain" / "keystore").insert("brok", "//Broker")
     with closing(socket.socket()) as closed:

@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NotPermitted(Exception):
-    """This machine does not let us make namespaces or devices; the text says what is missing."""
+    """The machine allows no namespaces or devices; the text says what is missing."""
 
 
 class Machine:
@@ -70,6 +70,7 @@ class Machine:
 
     @contextmanager
     def here(self) -> Iterator[None]:
+        """Run the block in the namespace of the machine."""
         home = os.open(OWN_NAMESPACE, os.O_RDONLY)
         _checked("setns", _libc.setns(self._namespace, CLONE_NEWNET))
         try:
@@ -79,6 +80,7 @@ class Machine:
             os.close(home)
 
     def close(self) -> None:
+        """Close the device and the namespace."""
         os.close(self.tap)
         os.close(self._namespace)
 
@@ -100,6 +102,7 @@ class Switch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
+        """Pass frames between the machines while the block runs."""
         thread = threading.Thread(target=self._run, daemon=True)
         thread.start()
         try:
@@ -119,7 +122,7 @@ class Switch:
                 os.write(tap, frame)
 
     def _take(self, sender: Machine, frame: bytes) -> None:
-        """A hub: every other machine gets it and takes what is addressed to it."""
+        """Take what is addressed to this machine: on a hub, every machine gets every frame."""
         for machine in self._machines:
             if machine is sender:
                 continue

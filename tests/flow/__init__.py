@@ -1,0 +1,1 @@
+"""Tests of what bounds a flow of work."""

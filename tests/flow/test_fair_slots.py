@@ -18,7 +18,7 @@ async def work(slots: FairSlots, peer: str, seconds: float, done: list[str]) -> 
 
 
 async def begun(*tasks: Callable[[], Awaitable[None]]) -> None:
-    """Runs all tasks, each begun when the one before is blocked."""
+    """Run all tasks, each begun when the one before is blocked."""
     async with trio.open_nursery() as nursery:
         for task in tasks:
             nursery.start_soon(task)

@@ -1,0 +1,1 @@
+"""Tests with programs and libraries by others."""

@@ -22,7 +22,7 @@ Asked = dict[str, list[list[Any]]]
 
 
 def vault_swaps() -> list[list[Any]]:
-    """The parameters of vault swaps from each chain, of coins and of tokens."""
+    """Return the parameters of vault swaps from each chain, of coins and of tokens."""
     parameters = []
     evm = {"input_amount": "0xde0b6b3a7640000", "refund_parameters": REFUND}
     tron = {"input_amount": "0xf4240", "refund_parameters": REFUND | {"refund_address": TRON_ADDRESS}}

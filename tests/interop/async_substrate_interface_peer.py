@@ -25,11 +25,13 @@ class Alice:
 
     @staticmethod
     def sign(data):
+        """Return the signature of the data."""
         message = bytes.fromhex(data[2:]) if isinstance(data, str) else bytes(getattr(data, "data", data))
         return sr25519.sign(PAIR, message)
 
 
 async def heads_of(chain, count):
+    """Return the numbers of the next new heads."""
     heads = []
 
     async def on_head(head):
@@ -41,6 +43,7 @@ async def heads_of(chain, count):
 
 
 async def main():
+    """Print what the library reads of the chain."""
     async with AsyncSubstrateInterface(URL, ss58_format=2112) as chain:
         report = {"genesis": await chain.get_block_hash(0), "chain": chain.chain}
         version = await chain.runtime_call("Core", "version")

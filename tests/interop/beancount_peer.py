@@ -12,6 +12,7 @@ from beancount.core.data import Open, Transaction
 
 
 def main(path: str) -> None:
+    """Print title, errors and balances of a journal."""
     entries, errors, options = loader.load_file(path)
     balances: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     destinations, prices = [], set()

@@ -13,13 +13,13 @@ from tests.sdk.place import node_with_broker
 
 @pytest.fixture(scope="session")
 def dev_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """A development chain with a block each half second."""
+    """Yield a development chain with a block each half second."""
     with running_node(tmp_path_factory.mktemp("interop"), "--dev", "--dev-block-time=500") as node:
         yield node
 
 
 @pytest.fixture(scope="session")
 def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
-    """A development chain with a broker, on which much has happened."""
+    """Yield a development chain with a broker, on which much has happened."""
     with node_with_broker(tmp_path_factory.mktemp("lively")) as node:
         yield Life(node).begin()

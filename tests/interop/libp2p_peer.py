@@ -33,6 +33,7 @@ async def receive(stream):
 
 
 async def send(stream, data):
+    """Write a message after its length as a varint."""
     head, rest = b"", len(data)
     while rest > 127:
         head, rest = head + bytes([rest & 127 | 128]), rest >> 7
@@ -40,10 +41,12 @@ async def send(stream, data):
 
 
 def say(report):
+    """Print a report as a line of JSON."""
     print(json.dumps(report), flush=True)
 
 
 async def dial(host, protocol, address):
+    """Connect to an address, ask for its identity, and send it requests."""
     peer = info_from_p2p_addr(Multiaddr(address))
     await host.connect(peer)
     identify = await host.new_stream(peer.peer_id, [IDENTIFY])
@@ -63,6 +66,7 @@ async def dial(host, protocol, address):
 
 
 async def main(protocol, *addresses):
+    """Answer requests at a port, and dial the given addresses."""
     host = new_host(key_pair=create_new_key_pair())
 
     async def answer(stream):

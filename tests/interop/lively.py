@@ -60,14 +60,14 @@ class Life:
         return metadata_of(self.node)
 
     def submit(self, pallet: str, name: str, **arguments: Any) -> list[Any]:
-        """The provider's transaction in a block of its own; the events of that block."""
+        """Return the provider's transaction in a block of its own; the events of that block."""
         transaction = signed(self.node, self.metadata, PROVIDER, pallet, name, **arguments)
         events: list[Any] = self.node.call("dev_events", self.node.call("dev_newBlock", None, [transaction]))
         assert not [event for event in events if event["name"] == "ExtrinsicFailed"], events
         return events
 
     def channel(self, source: Any, target: Any, **more: Any) -> str:
-        """The address of a deposit channel."""
+        """Return the address of a deposit channel."""
         refund = {"retry_duration": 10, "min_price": "0x0", "refund_address": ADDRESSES[source["chain"]]}
         opened = self.node.call(
             "broker_request_swap_deposit_address",
@@ -91,14 +91,14 @@ class Life:
         return int(self.node.call("chain_getHeader")["number"], 16)
 
     def blocks(self, first: int) -> Iterator[str]:
-        """The hashes of the blocks from a number on."""
+        """Yield the hashes of the blocks from a number on."""
         for number in range(first, self.height + 1):
             yield self.node.call("chain_getBlockHash", number)
 
     # Steps of several accounts
 
     def trade(self) -> None:
-        """The broker has an affiliate and a private channel, and a swap of its users is under way."""
+        """Trade: the broker has an affiliate and a private channel, and a swap of its users is under way."""
         affiliate = self.node.call("broker_register_affiliate", EVM_ADDRESS)
         self.node.call("broker_open_private_btc_channel")
         fees = [{"account": affiliate, "bps": 5}]
@@ -123,7 +123,7 @@ class Life:
                     self.failed[chain] = event["fields"]["broadcast_id"]
 
     def provide(self) -> None:
-        """The provider has orders of each kind."""
+        """Provide orders of each kind."""
         self.submit("LiquidityProvider", "register_lp_account")
         place = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
         self.submit("LiquidityProvider", "register_liquidity_refund_address", address=place)
@@ -146,12 +146,12 @@ class Life:
         self.submit("LiquidityPools", "set_range_order", **pair, id=3, option_tick_range=ticks, size=size)
 
     def boost(self) -> None:
-        """A deposit is boosted and not yet confirmed."""
+        """Boost a deposit that is not yet confirmed."""
         self.node.call("dev_setBoost", BTC, hex(5 * BITCOIN))
         self.node.call("dev_announceDeposit", self.channel(BTC, ETH, boost_fee=30), BTC, hex(BITCOIN))
 
     def pay_in(self) -> None:
-        """A deposit and a swap by way of the vault are seen, and transactions of the chain's own."""
+        """Witness a deposit, a swap by way of the vault, and transactions of the chain's own."""
         shares = [{"account": self.node.call("broker_get_affiliates")[0][0], "bps": 5}]
         terms = {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": REFUND}
         asked = (ETH, BTC, BTC_ADDRESS, 10, terms, None, 0, shares)
@@ -174,6 +174,6 @@ class Life:
         return [signed_by_wallet(payload["String"]), bounds, ETH, None, EVM_ADDRESS]
 
     def price(self) -> None:
-        """The oracle knows all its prices."""
+        """Set all prices of the oracle."""
         for feed, price in (("Btc", 86_500), ("Eth", 2_800), ("Sol", 127), ("Usdc", 1), ("Usdt", 1)):
             self.node.call("dev_setOracle", feed, hex(price * DOLLAR))

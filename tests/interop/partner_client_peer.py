@@ -27,7 +27,7 @@ from partner_client.models import (
 
 
 def main(url: str, key: str, receiver: str, refund: str) -> None:
-    """The partner's path."""
+    """Go the partner's path."""
     client = AuthenticatedClient(base_url=url, token=key)
     source, target = (
         Asset(AssetChain(chain), AssetAsset(asset))

@@ -25,9 +25,7 @@ class Reader:
         self._metadata = ""
 
     def read(self, metadata: str, blocks: list[bytes]) -> list[Events]:
-        """Return `System.Events` of blocks as @polkadot/api decodes them; metadata as the node gives it, in
-        hex.
-        """
+        """Return `System.Events` of blocks as @polkadot/api decodes them; `metadata` is the node's hex."""
         assert self._process.stdin is not None and self._process.stdout is not None
         if metadata != self._metadata:
             self._metadata = metadata
@@ -43,13 +41,13 @@ class Reader:
 
 
 def events_of(line: str) -> Events:
-    """A line of the script's."""
+    """Return the events of a line of the script's."""
     assert line, "@polkadot/api could not decode the events: see what it wrote to standard error"
     return [(name, fields) for name, fields in json.loads(line)]
 
 
 def script_in(node_modules: Path, folder: Path) -> Path:
-    """The script, where it finds the peers."""
+    """Return the script, where it finds the peers."""
     script = folder / SCRIPT.name
     script.write_text(SCRIPT.read_text())
     (folder / "node_modules").symlink_to(node_modules)
@@ -58,7 +56,7 @@ def script_in(node_modules: Path, folder: Path) -> Path:
 
 @contextmanager
 def running_reader(node_modules: Path, folder: Path) -> Iterator[Reader]:
-    """A reader, for as long as it is needed."""
+    """Yield a reader, for as long as it is needed."""
     script = script_in(node_modules, folder)
     process = subprocess.Popen(
         ["node", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=-1
@@ -71,7 +69,7 @@ def running_reader(node_modules: Path, folder: Path) -> Iterator[Reader]:
 
 
 def leaves(value: Any) -> list[Any]:
-    """An event's names and values in their order, whatever a library wraps around them.
+    """Return an event's names and values in their order, whatever a library wraps around them.
 
     Each spells names in its own way, and integers as numbers or as hex of its own length: both are folded.
     """

@@ -35,6 +35,7 @@ class RustProtocol(EventQueue):
         self._network = network
 
     def send(self, peer_id: str, data: bytes) -> bool:
+        """Order the program to send a notification; return whether the protocol is open with the peer."""
         if peer_id not in self.open:
             return False
         self._network.order("notify", peer=peer_id, protocol=self.name, data=data.hex())
@@ -45,6 +46,7 @@ class RustProtocol(EventQueue):
         self._network.order("handshake", protocol=self.name, data=self.handshake().hex())
 
     def on_report(self, report: Report) -> None:
+        """Turn a report of the program into an event."""
         peer = report["peer"]
         match report["event"]:
             case "opened":
@@ -155,6 +157,7 @@ class RustNetwork:
 
     @property
     def peers(self) -> Mapping[str, model.PeerInfo]:
+        """The peers with which a protocol is open."""
         return {
             peer: model.PeerInfo(peer, "", not self._dialed, opened=frozenset(
                 name for name, protocol in self._protocols.items() if peer in protocol.peers
@@ -164,11 +167,13 @@ class RustNetwork:
 
     @property
     def unreachable(self) -> Mapping[str, str]:
+        """The addresses that were not reached: none are tracked."""
         return {}
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
     ) -> bytes:
+        """Order the program to send a request; return its answer."""
         number, done = next(self._ids), trio.Event()
         answer: Report = {}
         self._waiting[number] = done, answer
@@ -182,6 +187,7 @@ class RustNetwork:
     def serve_requests(
         self, protocol: str, handler: model.RequestHandler | None, limits: model.RequestLimits = LIMITS
     ) -> None:
+        """Answer the requests of a protocol by a handler."""
         if handler is not None:
             self._handlers[protocol] = handler
 
@@ -189,26 +195,29 @@ class RustNetwork:
         self, protocol: str, handshake: Callable[[], bytes],
         limits: model.NotificationLimits = NOTIFICATION_LIMITS, accept: model.Accept | None = None,
     ) -> RustProtocol:  # fmt: skip
+        """Declare a notification protocol to the program."""
         self._protocols[protocol] = RustProtocol(self, protocol, handshake)
         self._protocols[protocol].announce()
         return self._protocols[protocol]
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
+        """Keep a report about a peer in `penalties`."""
         self.penalties.append((peer_id, change, reason))
 
     def mark_useful(self, peer_id: str) -> None:
-        pass
+        """Ignore it: the program has no slots."""
 
     def evict(self, peer_id: str, reason: str) -> None:
-        pass
+        """Ignore it: the program has no slots."""
 
     def disconnect(self, peer_id: str, reason: str) -> None:
+        """Fail: no test lets a peer be disconnected."""
         raise AssertionError(f"{peer_id} is to be disconnected: {reason}")
 
 
 @asynccontextmanager
 async def running_network(network: RustNetwork) -> AsyncIterator[None]:
-    """The program, until the end of the block."""
+    """Yield the program, until the end of the block."""
     async with trio.open_nursery() as nursery:
         await nursery.start(network.run)
         yield

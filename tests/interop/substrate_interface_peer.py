@@ -17,6 +17,7 @@ heads = []
 
 
 def on_head(head, update_nr, subscription_id):  # the library's own parameter names
+    """Collect the number of a new head; end the subscription after three."""
     heads.append(head["header"]["number"])
     return heads if len(heads) == 3 else None
 

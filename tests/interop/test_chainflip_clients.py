@@ -62,7 +62,7 @@ def asked(lively: Life) -> Asked:
 
 @pytest.fixture(scope="module")
 def clients(node_modules: Path) -> Path:
-    """The folder of the peers, with Chainflip's clients in it."""
+    """Return the folder of the peers, with Chainflip's clients in it."""
     if not all((node_modules / client).exists() for client in CLIENTS):
         pytest.skip("Chainflip's clients are not among the Node.js peers: scripts/peers installs them")
     return node_modules

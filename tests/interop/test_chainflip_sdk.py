@@ -26,7 +26,7 @@ def report(
     node_modules: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Any:
-    """The answers to an SDK, and the version of that SDK."""
+    """Return the answers to an SDK, and the version of that SDK."""
     if not (node_modules / request.param).exists():
         pytest.skip("Chainflip's SDK is not among the Node.js peers: scripts/peers installs it")
     lively.node.call("dev_setBoost", BTC, hex(5 * BITCOIN))

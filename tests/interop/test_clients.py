@@ -16,7 +16,7 @@ pytestmark = pytest.mark.world
 
 
 def storage_key(pallet: str, item: str) -> str:
-    """The beginning of all keys of a storage item."""
+    """Return the beginning of all keys of a storage item."""
     return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
 
 

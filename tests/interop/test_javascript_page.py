@@ -20,7 +20,7 @@ NAME, PROGRAM = block("docs/guide/javascript.md", "// swap.mjs").removeprefix("/
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevChain]:
-    """A chain with a registered broker."""
+    """Yield a chain with a registered broker."""
     with running_node(tmp_path_factory.mktemp("node")) as node, DevChain(node.url) as chain:
         chain.new_block()
         chain.broker.register()

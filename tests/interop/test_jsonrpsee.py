@@ -94,7 +94,7 @@ def program() -> Path:
 
 @contextmanager
 def running(program: Path, batch: int | None) -> Iterator[int]:
-    """The program with this limit of batches; gives its port."""
+    """Yield the program with this limit of batches and its port."""
     command = [str(program), program_arguments(batch)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -117,7 +117,7 @@ async def news(node: StandIn) -> AsyncGenerator[Any, None]:
 
 
 def rows() -> list[Method | Subscription]:
-    """The program's methods, as rows of a table."""
+    """Return the program's methods, as rows of a table."""
     methods = METHODS | {TOO_LONG: "x" * 2_000}
     stream = Subscription(
         SUBSCRIBE, news, notification=SUBSCRIPTION["notification"], unsubscribe=SUBSCRIPTION["unsubscribe"]

@@ -23,7 +23,7 @@ LIMITS = RequestLimits(request=4 << 20, response=32 << 20)
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """The peer's program, in a folder with its packages."""
+    """Return the peer's program, in a folder with its packages."""
     modules = PEERS / "node" / "node_modules"
     if shutil.which("node") is None or not (modules / "@libp2p" / "websockets").exists():
         pytest.skip("js-libp2p is not here: scripts/peers installs it (needs node and npm)")
@@ -69,7 +69,7 @@ async def test_we_call_js_libp2p(script: Path, websocket: bool) -> None:
 
 @pytest.fixture
 def python() -> str:
-    """The interpreter that has py-libp2p."""
+    """Return the interpreter that has py-libp2p."""
     path = PEERS / "libp2p" / "bin" / "python"
     if not path.exists():
         pytest.skip("py-libp2p is not here: scripts/peers installs it (needs gcc and the headers of GMP)")

@@ -31,12 +31,12 @@ ANY = object()
 
 
 def waited(response: Any) -> Any:
-    """The form of a call that was waited for."""
+    """Return the form of a call that was waited for."""
     return {"tx_details": {"tx_hash": "hex", "response": response}}
 
 
 def order(kind: str, change: str, size: Any = None) -> Any:
-    """The form of an order after a change of it."""
+    """Return the form of an order after a change of it."""
     (recording,) = recorded(f"lp_order.{kind}.json").values()
     member = "sell_amount_change" if kind == "limit" else "size_change"
     return shape(recording | {member: {change: size or recording[member]["increase"]}})

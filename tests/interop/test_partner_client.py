@@ -26,7 +26,7 @@ LIMIT_S = 120
 
 @pytest.fixture
 def generator() -> Path:
-    """The folder of the generator's programs."""
+    """Return the folder of the generator's programs."""
     folder = PEERS / "openapi" / "bin"
     if not (folder / "openapi-python-client").exists():
         pytest.skip("openapi-python-client is not here: scripts/peers installs it")
@@ -34,7 +34,7 @@ def generator() -> Path:
 
 
 def generated(generator: Path, url: str, folder: Path) -> None:
-    """The client, from the document that the service serves."""
+    """Generate the client, from the document that the service serves."""
     order = ["generate", "--url", f"{url}/v1/openapi.json", "--meta", "none", "--fail-on-warning"]
     command = [str(generator / "openapi-python-client"), *order]
     target = ["--output-path", str(folder / "partner_client")]

@@ -64,7 +64,7 @@ class Authority:
         return int(self.node.call("system_accountNextIndex", ADDRESS))
 
     def signed(self, call: tuple[str, object]) -> str:
-        """An extrinsic of //Alice, in hex."""
+        """Return an extrinsic of //Alice, in hex."""
         extrinsic = sign_extrinsic(
             self.metadata, self.metadata.call_codec.encode(call), ALICE, nonce=self.nonce, era=IMMORTAL,
             era_hash=self.genesis, genesis_hash=self.genesis, spec_version=100, transaction_version=10,
@@ -113,7 +113,7 @@ class Smoldot:
         return message
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result; notifications that arrive meanwhile are kept in `notifications`."""
+        """Return the result; notifications that arrive meanwhile are kept in `notifications`."""
         request = next(self._ids)
         question = {"jsonrpc": "2.0", "id": request, "method": method, "params": params}
         await self._peer.say(json.dumps(question))
@@ -123,7 +123,7 @@ class Smoldot:
         return message["result"]
 
     async def news(self, subscription: str) -> Any:
-        """The next notification of a subscription."""
+        """Return the next notification of a subscription."""
         while True:
             for message in self.notifications:
                 if message["params"]["subscription"] == subscription:
@@ -134,7 +134,7 @@ class Smoldot:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """The light client's program, in a folder with its package."""
+    """Return the light client's program, in a folder with its package."""
     modules = PEERS / "node" / "node_modules"
     if shutil.which("node") is None or not (modules / "smoldot").exists():
         pytest.skip("smoldot is not here: scripts/peers installs it (needs node and npm)")
@@ -196,7 +196,7 @@ def test_a_light_node_executes_the_blocks_of_the_official_runtime(
 
 
 def follows(light: NodeProcess, authority: Authority) -> int:
-    """The number of its final block, which must be the chain's."""
+    """Return the number of its final block, which must be the chain's."""
     final = light.call("chain_getFinalizedHead")
     header = light.call("chain_getHeader", final)
     assert authority.node.call("chain_getBlockHash", int(header["number"], 16)) == final

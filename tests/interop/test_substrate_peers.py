@@ -43,7 +43,7 @@ ONE_AFTER_ANOTHER, AT_ONCE = 60, 19
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """The peer's program."""
+    """Return the peer's program."""
     path = PEERS / "rust" / "release" / "substrate-peer"
     if not path.exists():
         pytest.skip("the Rust peer is not here: scripts/peers builds it (needs cargo)")
@@ -73,7 +73,7 @@ async def connect(rust: RustNetwork, node: NetworkService, rust_dials: bool) -> 
 
 
 async def answer(peer: str, data: bytes) -> bytes | None:
-    """The request backwards; so many bytes, where a number comes; a refusal to the empty request."""
+    """Return the request backwards; so many bytes for a number; None, a refusal, for the empty request."""
     if data.isdigit():
         return bytes(int(data))
     return data[::-1] or None
@@ -83,7 +83,7 @@ async def answer(peer: str, data: bytes) -> bytes | None:
 async def pair(
     program: Path, backend: str, rust_dials: bool
 ) -> AsyncIterator[tuple[RustNetwork, NetworkService]]:
-    """A Rust peer and a node of ours, connected, that answer each other; no connection may end meanwhile."""
+    """Yield a Rust peer and a node of ours that answer each other; no connection may end meanwhile."""
     rust, node = RustNetwork(program, backend, GENESIS), service(1)
     for peer in (rust, node):
         peer.serve_requests("sync/2", answer, LIMITS)
@@ -167,7 +167,7 @@ class RustPeer:
 
 @pytest.fixture
 async def rigs(make_rig: MakeRig) -> tuple[Rig, Rig]:
-    """A chain with two set changes, and its genesis."""
+    """Return a chain with two set changes, and its genesis."""
     chain, other = await make_rig("chain", authorities=KEYS), await make_rig("light", authorities=KEYS)
     await grow(RustPeer(Path(), "", chain, light=False))
     return chain, other

@@ -34,7 +34,7 @@ START_S = 60
 
 @contextmanager
 def running(folder: Path, *arguments: str) -> Iterator[Path]:
-    """A command of cfnode until SIGTERM, which it answers with exit code 0; its log."""
+    """Yield a command of cfnode until SIGTERM, which it answers with exit code 0; its log."""
     log = folder / f"{arguments[0]}{len(list(folder.iterdir()))}.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_TOKEN")}
     with log.open("wb") as stream:
@@ -76,7 +76,7 @@ def wait_for_books(service: str) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, DevChain, str]]:
-    """The service's address, the chain, and the URL of the books, which are followed."""
+    """Yield the service's address, the chain, and the URL of the books, which are followed."""
     folder = tmp_path_factory.mktemp("service")
     books = sqlite_url(folder / "books.sqlite")
     with running_node(folder / "node") as node, DevChain(node.url) as chain:
@@ -142,7 +142,7 @@ def test_the_sdk_of_the_project_swaps_and_the_status_outlives_the_node(
 
 
 def swaps_of(books: str) -> list[str]:
-    """The paths of all users' swaps in the books, those of Chainflip's SDK too."""
+    """Return the paths of all users' swaps in the books, those of Chainflip's SDK too."""
     requests = [row["request"] for row in rows(Database(books), "requests") if row["kind"] == "Regular"]
     assert requests
     return [f"{form}/{number}" for number in requests for form in ("/v2/swaps", "/swaps")]

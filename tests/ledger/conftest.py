@@ -20,7 +20,7 @@ _NUMBERS = count(1)
 
 @pytest.fixture(scope="package")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
-    """A node whose chain holds a day of business, and stays as it is."""
+    """Yield a node whose chain holds a day of business, and stays as it is."""
     folder = tmp_path_factory.mktemp("day")
     flags = ("--state-pruning=archive", "--rpc-allowed-hosts=all")
     with running_node(folder, *flags) as node, DevChain(node.url) as chain:
@@ -29,7 +29,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
 
 @pytest.fixture(scope="package")
 def postgres() -> Iterator[Server]:
-    """A PostgreSQL server of the tests' own, on a socket; skips the test without one."""
+    """Yield a PostgreSQL server of the tests' own, on a socket; skip the test without one."""
     if not is_installed():
         pytest.skip(MISSING)
     with running_postgres() as server:
@@ -38,7 +38,7 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture(params=BOTH)
 def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeDatabase]:
-    """Makes new databases, of both kinds in turn."""
+    """Yield a function that makes new databases, of both kinds in turn."""
     made: list[Database] = []
 
     def make() -> Database:
@@ -58,5 +58,5 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ma
 
 @pytest.fixture(scope="session")
 def metadata(metadata_v15: bytes) -> Metadata:
-    """The metadata of runtime 2.2.3."""
+    """Return the metadata of runtime 2.2.3."""
     return decode_metadata(metadata_v15)

@@ -13,7 +13,7 @@ __all__ = ["dump", "rows"]
 
 
 def rows(database: Database, name: str) -> list[dict[str, Any]]:
-    """The rows of a table."""
+    """Return the rows of a table."""
     table = schema.metadata.tables[name]
     with database.reading() as connection:
         selected = connection.execute(select(table).order_by(*table.primary_key.columns)).mappings()

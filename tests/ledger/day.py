@@ -57,7 +57,7 @@ def _accounts(chain: DevChain) -> list[dict[str, Any]]:
 
 
 def _swap(chain: DevChain, source: str, target: str, amount: int, blocks: int = 6, **terms: Any) -> None:
-    """A swap from the channel to its end."""
+    """Make a swap from the channel to its end."""
     to = BTC_ADDRESS if target == "Btc" else EVM_ADDRESS
     back = BTC_ADDRESS if source == "Btc" else EVM_ADDRESS
     channel = chain.broker.open_channel(source, target, to, refund_address=back, **terms)
@@ -76,7 +76,7 @@ def _boost(chain: DevChain) -> None:
 
 
 def _fail(chain: DevChain) -> None:
-    """A payout that its receiver does not take."""
+    """Make a payout that its receiver does not take."""
     chain.fail_receiver(EVM_ADDRESS, "Eth")
     _swap(chain, "Btc", "Eth", BITCOIN, blocks=8)
     chain.fail_receiver(EVM_ADDRESS, "Eth", fails=False)

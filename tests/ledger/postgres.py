@@ -70,7 +70,7 @@ class Server:
         self.control("-l", str(self.folder / "log"), "-o", self.options, "start")
 
     def crash(self) -> None:
-        """kill -9 of the server and all of its processes."""
+        """Kill -9 of the server and all of its processes."""
         server = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
         for process_id in (server, *map(int, children)):
@@ -101,7 +101,7 @@ class Server:
 
 @contextmanager
 def running_postgres(*settings: str) -> Iterator[Server]:
-    """A server that runs, without fsync; `settings` as for `postgres -c`."""
+    """Yield a server that runs, without fsync; `settings` as for `postgres -c`."""
     user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
     folder = Path(tempfile.mkdtemp(prefix="cfnode-pg-", dir="/tmp"))  # a socket's path is short
     folder.chmod(0o700)

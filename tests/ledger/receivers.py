@@ -42,7 +42,7 @@ class Receiver:
     attempts: list[str] = field(default_factory=list)
 
     def states(self) -> dict[int, list[str]]:
-        """The states of each swap in the order of their first arrival."""
+        """Return the states of each swap in the order of their first arrival."""
         states: dict[int, list[str]] = {}
         seen_ids = set()
         for delivery in self.received:
@@ -61,7 +61,7 @@ def accept(handler: BaseHTTPRequestHandler) -> bool:
 
 @contextmanager
 def receiving(answer: Callable[[BaseHTTPRequestHandler], bool] = accept) -> Iterator[Receiver]:
-    """A receiver that runs."""
+    """Yield a receiver that runs."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

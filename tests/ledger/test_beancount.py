@@ -29,7 +29,7 @@ LIMIT_S = 120
 
 @pytest.fixture
 def programs() -> Path:
-    """The folder of beancount's programs."""
+    """Return the folder of beancount's programs."""
     folder = PEERS / "beancount" / "bin"
     if not (folder / "bean-check").exists():
         pytest.skip("beancount is not here: scripts/peers installs it")
@@ -37,7 +37,7 @@ def programs() -> Path:
 
 
 def read(programs: Path, journal: Path) -> dict[str, Any]:
-    """What beancount reads in a journal that its checker accepts."""
+    """Return what beancount reads in a journal that its checker accepts."""
     subprocess.run([programs / "bean-check", journal], check=True, timeout=LIMIT_S)
     command = [programs / "python", SCRIPT, journal]
     answer = subprocess.run(command, check=True, timeout=LIMIT_S, stdout=subprocess.PIPE).stdout
@@ -71,7 +71,7 @@ def test_beancount_accepts_the_journal_and_finds_the_books_totals(
 
 
 def account_of(total: Any) -> str:
-    """The account that has a total."""
+    """Return the account that has a total."""
     kind, state = total.kind.capitalize(), (total.state or "").capitalize()
     if total.line == "fee":
         return f"{'Equity:Swaps' if total.kind in ('network', 'ingress') else 'Expenses'}:Fees:{kind}"

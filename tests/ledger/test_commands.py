@@ -29,7 +29,7 @@ GUIDE = "docs/guide/ledger.md"
 
 @pytest.fixture
 def books(day: Day, tmp_path: Path) -> str:
-    """The URL of books of the day."""
+    """Return the URL of books of the day."""
     url = sqlite_url(tmp_path / "books.sqlite")
     code, _, err = run("ledger", "run", "--node", day.url, "--database", url, "--first-block", "1", "--once")
     assert (code, "The books begin with block 1" in err) == (0, True), err

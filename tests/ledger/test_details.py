@@ -26,7 +26,7 @@ from tests.support.ledger.books import followed
 
 
 def details(database: Database, number: int) -> SwapDetail:
-    """The details of a swap that the books have."""
+    """Return the details of a swap that the books have."""
     with database.reading() as connection:
         detail = swap_detail(connection, number)
     assert detail is not None
@@ -34,7 +34,7 @@ def details(database: Database, number: int) -> SwapDetail:
 
 
 def sums(facts: list[dict[str, Any]], name: str, number: int) -> set[Sum]:
-    """The sums of a swap's amounts by a column and by asset."""
+    """Return the sums of a swap's amounts by a column and by asset."""
     by_key: dict[tuple[str, str], int] = defaultdict(int)
     for row in facts:
         if row["request"] == number:

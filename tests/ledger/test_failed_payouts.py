@@ -23,7 +23,7 @@ RECEIVER = b"\xab" * 20
 
 
 def scheduled(index: int, number: int, egress: int, amount: int = 5) -> DecodedEvent:
-    """The output of a swap: 5 USDC to the same receiver each time."""
+    """Return the output of a swap: 5 USDC to the same receiver each time."""
     fields = {"swap_request_id": number, "egress_id": ("Ethereum", egress), "asset": "Usdc", "amount": amount,
               "egress_fee": (0, "Usdc")}  # fmt: skip
     return DecodedEvent(index, "Swapping", "SwapEgressScheduled", fields)
@@ -49,7 +49,7 @@ def not_taken(index: int, broadcast: int, amount: int = 5) -> DecodedEvent:
 
 
 def swap(number: int) -> list[DecodedEvent]:
-    """A swap request whose output goes to the receiver."""
+    """Return a swap request whose output goes to the receiver."""
     return [deposit(0, ETHER + number, number), request(1, number, OURS, ETHER)]
 
 

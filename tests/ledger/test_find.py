@@ -27,13 +27,13 @@ from tests.support.ledger.books import followed
 
 
 def search(database: Database, term: str) -> Found:
-    """The matches of a term."""
+    """Return the matches of a term."""
     with database.reading() as connection:
         return find(connection, term)
 
 
 def swaps(database: Database, term: str) -> set[int]:
-    """The numbers of the swaps that a term finds."""
+    """Return the numbers of the swaps that a term finds."""
     return {swap.request for swap in search(database, term).swaps}
 
 

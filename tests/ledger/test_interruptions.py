@@ -55,7 +55,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @asynccontextmanager
 async def breaking(url: str, lives: list[int]) -> AsyncIterator[str]:
-    """A way to a node: each connection breaks after some bytes from the node, while `lives` has a number."""
+    """Yield a way to a node that breaks each connection after some bytes, while `lives` has a number."""
     target = urlsplit(url)
     assert target.hostname
     assert target.port
@@ -165,7 +165,7 @@ async def test_blocks_that_are_not_final_are_not_in_the_books(tmp_path: Path) ->
 
 
 def tip_of(books: Database) -> str | None:
-    """The hash of the newest block; None before there are tables."""
+    """Return the hash of the newest block; None before there are tables."""
     try:
         tip = Books(books).tip()
     except Exception:

@@ -1,5 +1,7 @@
-"""Follower, service and database are killed while the chain goes on, at random moments, and as soon as the
-service has confirmed a channel: no row is lost or occurs twice, and the answers of the service stay true.
+"""Kills of follower, service and database while the chain goes on.
+
+At random moments, and as soon as the service has confirmed a channel: no row is lost or occurs twice, and the
+answers of the service stay true.
 
 `CFNODE_TEST_KILLS` is how many times, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
 """
@@ -58,7 +60,7 @@ class Processes:
         self.service = ""
 
     def start(self, kind: str) -> None:
-        """A new one, unless one runs."""
+        """Start a process, unless one runs."""
         if kind in self._pids:
             return
         assert self._helper.stdin is not None
@@ -71,7 +73,7 @@ class Processes:
             self.service = f"http://127.0.0.1:{port[0]}"
 
     def kill(self, kind: str) -> None:
-        """kill -9."""
+        """Kill -9."""
         if kind in self._pids:
             with suppress(ProcessLookupError):
                 os.kill(self._pids.pop(kind), signal.SIGKILL)
@@ -92,7 +94,7 @@ def processes(node: str, database: str) -> Iterator[Processes]:
 
 
 def business(chain: DevChain, dice: random.Random, swaps: bool) -> None:
-    """Some blocks, with a part of a swap if it `swaps`."""
+    """Make some blocks, with a part of a swap if it `swaps`."""
     chain.new_block(dice.randint(1, 4))
     if swaps:
         channel = chain.broker.open_channel(
@@ -129,7 +131,7 @@ def is_right(answer: httpx.Response, *codes: int) -> bool:
 
 
 def play(chain: DevChain, running: Processes, crash: Callable[[], None] | None) -> Answered:
-    """Business, and kills in the middle of it; the channels that a service has confirmed."""
+    """Do business, with kills in the middle of it; return the channels that a service has confirmed."""
     dice, answered = random.Random(SEED), Answered()
     with ThreadPoolExecutor(1) as clients:
         for kill in range(KILLS):

@@ -29,7 +29,7 @@ NEVER_S = 10**6
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task that pauses waits for news alone."""
+    """Let a task that pauses wait for news alone."""
     for name in ("RECONNECT_PAUSE_S", "MAX_RECONNECT_PAUSE_S"):
         monkeypatch.setattr(link_module, name, NEVER_S)
     for name in ("LISTEN_RETRY_S", "MAX_LISTEN_RETRY_S"):

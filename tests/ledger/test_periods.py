@@ -52,7 +52,7 @@ def filled(make_database: MakeDatabase, books: RandomBooks) -> Database:
 
 
 def in_period(books: RandomBooks, period: Period) -> dict[int, int]:
-    """The times of the blocks of a period, by number, by a look at each block."""
+    """Return the times of the blocks of a period, by number, by a look at each block."""
     return {
         number: time
         for number, time in books.blocks
@@ -63,7 +63,7 @@ def in_period(books: RandomBooks, period: Period) -> dict[int, int]:
 def read_by_scan(
     database: Database, books: RandomBooks, name: str, period: Period, account: str | None
 ) -> list[Record]:
-    """The records of a report out of all rows of all tables."""
+    """Return the records of a report out of all rows of all tables."""
     table, describe = REPORTS[name]
     known = in_period(books, period)
     chosen = [

@@ -44,7 +44,7 @@ async def test_swaps_have_the_states_of_the_report(day: Day, make_database: Make
 
 
 def _moved(database: Database) -> Callable[[int], tuple[int, int]]:
-    """The newest block in which a swap moved, and its number; outcomes of its payouts count too."""
+    """Return the newest block in which a swap moved, and its number; outcomes of its payouts count too."""
     newest: dict[int, int] = {}
     for name in ("requests", "swaps", "completions", "payouts"):
         for row in rows(database, name):

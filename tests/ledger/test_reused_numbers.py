@@ -170,7 +170,7 @@ def test_books_that_an_earlier_version_has_written_are_upgraded(
 
 
 def _written_by_an_older_version(new: Database, old: Database) -> None:
-    """The rows of new books in the tables of the version before, with the accounts of the first channel."""
+    """Write new books with the tables of the version before, with the accounts of the first channel."""
     config, ours = _alembic(), ss58.encode(OURS)
     with old.writing() as connection:
         config.attributes["connection"] = connection

@@ -47,14 +47,14 @@ def sqlite_books(tmp_path: Path) -> Database:
 
 
 def written(statement: LedgerStatement, form: str) -> bytes:
-    """The file of a statement."""
+    """Return the file of a statement."""
     file = io.BytesIO()
     FORMATS[form].write(statement, file)
     return file.getvalue()
 
 
 def totals_of(statement: LedgerStatement) -> Counter[tuple[str, ...]]:
-    """Sums of the lines, by line, kind, state and asset; a swap's output apart."""
+    """Return sums of the lines, by line, kind, state and asset; a swap's output apart."""
     sums = Counter[tuple[str, ...]]()
     for line in statement.lines():
         sums[line.line, line.kind, line.state or "", line.asset] += line.amount or 0
@@ -238,7 +238,7 @@ def postings(transaction: str) -> list[tuple[str, int, str]]:
 
 
 def account_of(line: str, kind: str, state: str, asset: str) -> str:
-    """The account that has the total."""
+    """Return the account that has the total."""
     if kind == "withdrawal":
         return "Assets:Withdrawn"
     of_line = {

@@ -36,12 +36,12 @@ GUIDE = "docs/guide/ledger.md"
 
 
 def number(value: int | str) -> int:
-    """A number of an event; large ones are hex."""
+    """Return a number of an event; large ones are hex."""
     return int(str(value), 0)
 
 
 def chain_totals(day: Day) -> Counter[tuple[str, str]]:
-    """Sums of what the node's events state, by kind and asset; nothing of the books is used."""
+    """Return sums of what the node's events state, by kind and asset; nothing of the books is used."""
     totals = Counter[tuple[str, str]]()
     for height in range(1, day.head + 1):
         for event in day.chain.events(day.chain.rpc("chain_getBlockHash", height)):
@@ -162,7 +162,7 @@ def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str
 
 @pytest.fixture
 def books(day: Day, tmp_path: Path) -> str:
-    """The URL of books of the day, in November 2026."""
+    """Return the URL of books of the day, in November 2026."""
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)
     trio.run(followed, database, Source(day.url, first=1))
@@ -225,7 +225,7 @@ def test_each_format_has_the_same_lines_and_totals(
 
 
 def csv_records(books: str, form: str, folder: Path) -> list[dict[str, Any]]:
-    """Records of CSV by RFC 4180: each line ends with CR LF."""
+    """Return records of CSV by RFC 4180: each line ends with CR LF."""
     path = folder / f"november.{form}"
     printed(books, form, "--output", str(path))
     text = path.read_bytes().decode()

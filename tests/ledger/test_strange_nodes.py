@@ -45,7 +45,7 @@ JSON = st.recursive(
 
 @asynccontextmanager
 async def strange_node(answer: Answer) -> AsyncIterator[str]:
-    """A server that answers each message with whatever `answer` makes of it."""
+    """Yield a server that answers each message with whatever `answer` makes of it."""
 
     async def serve(request: WebSocketRequest) -> None:
         connection = await request.accept()
@@ -83,7 +83,7 @@ def results(*values: Any) -> Answer:
 
 
 async def error_of(answer: Answer, step: Callable[[ChainReader], Any]) -> str:
-    """The text of the error to which a step comes."""
+    """Return the text of the error to which a step comes."""
     async with strange_node(answer) as url:
         with pytest.raises(NodeError) as caught:
             async with connected(url) as client:

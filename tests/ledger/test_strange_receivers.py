@@ -24,7 +24,7 @@ WAIT_S = 60
 
 @asynccontextmanager
 async def listening(behave: Behaviour) -> AsyncIterator[str]:
-    """A port whose connections get what `behave` sends, and end with it; the URL."""
+    """Yield a port whose connections get what `behave` sends, and end with it; the URL."""
 
     async def serve(stream: trio.SocketStream) -> None:
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
@@ -62,7 +62,7 @@ async def speaks_otherwise(stream: trio.SocketStream) -> None:
 
 
 async def drips(stream: trio.SocketStream) -> None:
-    """A head that never ends."""
+    """Send a head that never ends."""
     await stream.send_all(b"HTTP/1.1 200 OK\r\n")
     while True:
         await stream.send_all(b"x-more: of it\r\n")
@@ -70,7 +70,7 @@ async def drips(stream: trio.SocketStream) -> None:
 
 
 def errors(database: Database) -> dict[str, str | None]:
-    """The newest error of each webhook, as `list` has it."""
+    """Return the newest error of each webhook, as `list` has it."""
     return {webhook.id: webhook.error for webhook in registry.listed(database)}
 
 

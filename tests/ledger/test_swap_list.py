@@ -34,7 +34,7 @@ BEFORE_A_SWAP = {
 
 
 def pages(database: Database, wanted: SwapFilter, most: int) -> list[int]:
-    """The swaps of all pages, in their order."""
+    """Return the swaps of all pages, in their order."""
     requests: list[int] = []
     before: Place | None = None
     with database.reading() as connection:

@@ -27,7 +27,7 @@ def of(*accounts: bytes) -> Known:
 
 
 def rows(known: Known, *events: tuple[str, Mapping[str, Any]], number: int = 5) -> Rows:
-    """The rows of a block with these events, each a pallet and a name with fields."""
+    """Return the rows of a block with these events, each a pallet and a name with fields."""
     listed = tuple(
         DecodedEvent(index, *name.split("."), fields=dict(fields))
         for index, (name, fields) in enumerate(events)

@@ -17,18 +17,19 @@ LOOPBACK = (Multiaddr.parse("/ip4/127.0.0.1/tcp/0"),)
 
 
 def key(number: int) -> Keypair:
+    """Return a node key by number."""
     return Keypair.from_seed(number.to_bytes(32, "big"), "ed25519")
 
 
 def service(number: int, **settings: Any) -> NetworkService:
-    """A node of the test chain, not yet running."""
+    """Return a node of the test chain, not yet running."""
     defaults = {"listen": LOOPBACK, "private_addresses": True, "agent": f"node {number}"}
     return NetworkService(key(number), NetworkSettings(GENESIS, **{**defaults, **settings}))
 
 
 @asynccontextmanager
 async def running(*services: NetworkService) -> AsyncIterator[None]:
-    """Runs the nodes; they listen inside the block."""
+    """Run the nodes; they listen inside the block."""
     async with trio.open_nursery() as nursery:
         for service in services:
             await nursery.start(service.run)
@@ -37,4 +38,5 @@ async def running(*services: NetworkService) -> AsyncIterator[None]:
 
 
 def address_of(node: NetworkService) -> Multiaddr:
+    """Return the listening address of a node with its peer id."""
     return node.listening[0].with_peer(node.peer_id)

@@ -61,7 +61,7 @@ async def test_a_new_connection_evicts_the_oldest_half_open_one_of_the_address_w
 
 
 async def hold(node: NetworkService, host: str) -> None:
-    """Keeps a half-open connection, and opens it again whenever it ends."""
+    """Keep a half-open connection, and open it again whenever it ends."""
     endpoint = node.listening[0].endpoint
     assert endpoint is not None
     while True:

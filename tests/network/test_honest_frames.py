@@ -20,8 +20,7 @@ TRANSACTION = bytes(134)
 
 
 def litep2p(notification: bytes) -> list[bytes]:
-    """A notification as litep2p sends it: length and text in frames of their own, header and body of each in
-    messages of their own."""
+    """Return a notification as litep2p sends it: two frames, header and body of each in own messages."""
     parts = (framed(notification)[: -len(notification)], notification)
     return [message for part in parts for message in (frame(DATA, 0, STREAM, len(part)), part)]
 

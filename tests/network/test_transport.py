@@ -45,7 +45,7 @@ def listening_at(*addresses: str) -> NetworkService:
 
 
 async def echoes(address: Multiaddr) -> None:
-    """A fresh node dials the address and gets an answer."""
+    """Dial the address from a fresh node, and get an answer."""
     client = service(2)
     client.serve_requests("sync/2", None)
     async with running(client):
@@ -106,7 +106,7 @@ def test_the_boot_nodes_of_the_official_specification_can_be_dialed(berghain_spe
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """A TLS server context for 127.0.0.1, signed by an authority that this process trusts."""
+    """Return a TLS server context for 127.0.0.1, signed by an authority that this process trusts."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a node")])
     today = datetime(2026, 1, 1)
@@ -132,7 +132,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext
 
 @asynccontextmanager
 async def tls_in_front_of(node: NetworkService, context: ssl.SSLContext) -> AsyncIterator[int]:
-    """An operator's proxy: TLS outside, the node's WebSocket inside; yields its port."""
+    """Yield an operator's proxy: TLS outside, the node's WebSocket inside; yields its port."""
 
     async def forward(source: trio.abc.Stream, sink: trio.abc.Stream) -> None:
         async for data in source:
@@ -178,7 +178,7 @@ async def test_a_certificate_of_another_host_is_refused(
 
 @asynccontextmanager
 async def name_server(monkeypatch: pytest.MonkeyPatch, records: dict[str, list[str]]) -> AsyncIterator[None]:
-    """A name server on this machine with TXT records by name, which the process then uses."""
+    """Yield a name server on this machine with TXT records by name, which the process then uses."""
     with trio.socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         await sock.bind(("127.0.0.1", 0))
         resolver = dns.asyncresolver.Resolver(configure=False)

@@ -17,7 +17,7 @@ MakeRig = Callable[..., Awaitable[Rig]]
 
 @pytest.fixture
 async def make_rig(tmp_path: Path) -> AsyncIterator[MakeRig]:
-    """Makes mini chains that are closed at the end; a name opens the same database again."""
+    """Yield a function that makes mini chains, closed at the end; a name opens the same database again."""
     rigs: list[Rig] = []
 
     async def make(name: str = "db", **options: Any) -> Rig:
@@ -33,13 +33,13 @@ async def make_rig(tmp_path: Path) -> AsyncIterator[MakeRig]:
 
 @pytest.fixture
 async def rig(make_rig: MakeRig) -> Rig:
-    """A chain with one authority, blocks on demand and two blocks of finality lag."""
+    """Return a chain with one authority, blocks on demand and two blocks of finality lag."""
     return await make_rig()
 
 
 @pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
-    """The author of the chain, after some blocks (`grow`)."""
+    """Return the author of the chain, after some blocks (`grow`)."""
     peer = Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
     await grow(peer)
     return peer
@@ -47,13 +47,13 @@ async def authority(make_rig: MakeRig) -> Peer:
 
 @pytest.fixture
 async def light(make_rig: MakeRig) -> Peer:
-    """A light node with only the genesis."""
+    """Return a light node with only the genesis."""
     return Peer("light", await make_rig("light", authorities=KEYS), light=True)
 
 
 @pytest.fixture
 async def chain(make_rig: MakeRig) -> Rig:
-    """A true chain with set changes, which the honest peer and the liar have."""
+    """Return a true chain with set changes, which the honest peer and the liar have."""
     rig = await make_rig("chain", authorities=KEYS)
     await grow(Peer("author", rig, author=True))
     return rig
@@ -61,5 +61,5 @@ async def chain(make_rig: MakeRig) -> Rig:
 
 @pytest.fixture
 async def victim(make_rig: MakeRig) -> TcpPeer:
-    """A light node on TCP, which the liar attacks."""
+    """Return a light node on TCP, which the liar attacks."""
     return TcpPeer(1, await make_rig("victim", authorities=KEYS), light=True)

@@ -23,6 +23,7 @@ LOOPBACK = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",))
 
 
 def broker_account() -> bytes:
+    """Return the account of the broker."""
     return Keypair.from_suri(BROKER).account
 
 
@@ -30,7 +31,7 @@ def broker_account() -> bytes:
 async def live_node(
     base_path: Path, *, brokers: tuple[str, ...] = (BROKER,), dev: DevConfig | None = None, **options: Any
 ) -> AsyncIterator[Node]:
-    """A node on the development chain; without `dev` it only looks at its genesis."""
+    """Yield a node on the development chain; without `dev` it only looks at its genesis."""
     config = Config(
         **{"base_path": base_path, "chain": "dev", "sync": "full", "prometheus": None, "network": LOOPBACK}
         | options
@@ -49,7 +50,7 @@ async def live_node(
 
 
 def made(node: Node) -> DevelopmentChain:
-    """The development chain that the node makes."""
+    """Return the development chain that the node makes."""
     chain = development_chain(node)
     assert chain is not None
     return chain
@@ -63,6 +64,7 @@ async def reach(node: Node, number: int) -> None:
 
 
 def channel(source: str = "Eth", refund: tuple[str, bytes] = ("Eth", b"\x02" * 20)) -> BrokerChannelRequest:
+    """Return the request for a channel from `source` to ArbUsdc."""
     return BrokerChannelRequest(
         source_asset=source,
         destination_asset="ArbUsdc",

@@ -47,10 +47,12 @@ NAMES = ("alice", "bob", "carol", "dave", "eve", "poor", "odd")
 
 
 def account(name: str) -> bytes:
+    """Return the account of a name."""
     return name.encode().ljust(32, b".")
 
 
 def u32(number: int) -> bytes:
+    """Return the number as four bytes, little-endian."""
     return number.to_bytes(4, "little")
 
 
@@ -59,12 +61,13 @@ def u64(number: int) -> bytes:
 
 
 def tx(name: str, nonce: int, operation: bytes = b"", *, priority: int = 1, life: int = 64) -> bytes:
-    """A signed extrinsic with its length prefix."""
+    """Return a signed extrinsic with its length prefix."""
     inner = b"\x84" + account(name) + u32(nonce) + u64(priority) + u64(life) + operation
     return encode_compact(len(inner)) + inner
 
 
 def put(key: str, value: str) -> bytes:
+    """Return the operation that stores a value."""
     return b"put %s=%s" % (key.encode(), value.encode())
 
 
@@ -323,6 +326,7 @@ class Rig:
         executor: Callable[[Store], Any] | None = None,
         **author: Any,
     ) -> Rig:
+        """Create a chain with its services."""
         rig = cls(path, authorities or well_known(1), pruning)
         rig.store = Store.open(path, pruning=pruning, sync=False)
         if rig.store.genesis_hash is None:
@@ -353,6 +357,7 @@ class Rig:
     author: Author
 
     def genesis(self) -> tuple[Header, dict[bytes, bytes]]:
+        """Return the genesis header and its state."""
         keys = self.authorities
         voters = tuple((key.grandpa.public, key.weight) for key in keys)
         top = {
@@ -383,19 +388,23 @@ class Rig:
 
 
 def voters_of(keys: Sequence[AuthorityKeys]) -> bytes:
+    """Return the operation that changes the voters."""
     return b"voters " + encode_authorities(tuple((key.grandpa.public, key.weight) for key in keys))
 
 
 def voter_set(keys: Sequence[AuthorityKeys], set_id: int) -> AuthoritySet:
+    """Return the authority set of these keys."""
     return AuthoritySet(set_id, tuple((key.grandpa.public, key.weight) for key in keys))
 
 
 def hash_of(extrinsic: bytes) -> bytes:
+    """Return the hash of an extrinsic."""
     return blake2_256(extrinsic)
 
 
 @contextmanager
 def opened(rig: Rig) -> Iterator[Rig]:
+    """Yield the chain, and close its store."""
     try:
         yield rig
     finally:

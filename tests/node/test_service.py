@@ -269,7 +269,7 @@ async def wait_final(node: Node, number: int) -> None:
 
 
 def request(line: str) -> bytes:
-    """A request whose answer ends with the connection; else it is kept until the server finds it idle."""
+    """Return a request whose answer ends with the connection; else the server finds it idle."""
     return f"{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
 
 

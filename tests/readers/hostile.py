@@ -30,7 +30,7 @@ Answer = Callable[[Calls], Pieces]
 
 
 def envelope(calls: Calls, outcome: bytes) -> bytes:
-    """The answer to each call: `outcome` is `"result":…` or `"error":…`."""
+    """Return the answer to each call: `outcome` is `"result":…` or `"error":…`."""
     every = [calls] if isinstance(calls, dict) else calls
     identities = [json.dumps(request.get("id")).encode() for request in every]
     parts = [b'{"jsonrpc":"2.0","id":%b,%b}' % (identity, outcome) for identity in identities]
@@ -84,7 +84,7 @@ ANSWERS: Final = (*BODIES, *FURTHER)
 
 @cache
 def _packed() -> bytes:
-    """A few hundred kilobytes that expand to 200 MiB."""
+    """Return a few hundred kilobytes that expand to 200 MiB."""
     packed = zlib.compressobj(1, wbits=31)
     return b"".join(packed.compress(b" " * MIB) for _ in range(200)) + packed.flush()
 
@@ -113,6 +113,7 @@ class Hostile:
                 thread.start()
 
     def close(self) -> None:
+        """Close the port and all connections."""
         self.released.set()
         for open_socket in (self._listener, *self._open):
             with suppress(OSError):
@@ -142,7 +143,7 @@ class Hostile:
         return self._further(connection, calls)
 
     def _further(self, connection: socket.socket, calls: Calls) -> bool:
-        """An answer that is no body; False ends the connection."""
+        """Return an answer that is no body; False ends the connection."""
         result = envelope(calls, b'"result":"' + b"x" * 100 + b'"')
         match self.name:
             case "compressed":
@@ -207,7 +208,7 @@ class Hostile:
 
 @contextmanager
 def answering(name: str) -> Iterator[Hostile]:
-    """A hostile server."""
+    """Yield a hostile server."""
     server = Hostile(name)
     try:
         yield server
@@ -228,7 +229,7 @@ def _read_head(stream: Any) -> dict[bytes, bytes]:
 
 
 def _read_message(stream: Any) -> bytes | None:
-    """The text of a client's next message; None at its end. Clients send one frame each."""
+    """Return the text of a client's next message; None at its end. Clients send one frame each."""
     while True:
         start = stream.read(2)
         if len(start) < 2 or start[0] & 0xF == 8:

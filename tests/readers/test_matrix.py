@@ -100,7 +100,7 @@ async def _error_of(ask: Callable[[], Awaitable[Any]], errors: list[SdkError]) -
 
 
 def _awaited(loop: Run) -> Callable[[str, Path], str]:
-    """The SDK's client for coroutines."""
+    """Return the SDK's client for coroutines."""
 
     def client(url: str, folder: Path) -> str:
         errors: list[SdkError] = []
@@ -173,7 +173,7 @@ def _check(url: str, folder: Path) -> str:
 
 
 def _page(url: str, folder: Path) -> str:
-    """The page asks by the service's connection, and shows what is wrong."""
+    """Return what the page shows, which asks by the service's connection."""
 
     async def ask() -> str:
         async def any_chain(reader: ChainReader) -> None:
@@ -202,7 +202,7 @@ def _ledger(url: str, folder: Path) -> str:
 
 
 def _service(url: str, folder: Path) -> str:
-    """The service asks by a connection that a background task keeps."""
+    """Return what the service answers, which asks by a connection that a background task keeps."""
 
     async def ask() -> str:
         async def chain(reader: ChainReader) -> None:
@@ -326,7 +326,7 @@ def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def peak() -> int:
-    """The most memory that this process has had since the last `reset_peak`, in bytes."""
+    """Return the most memory that this process has had since the last `reset_peak`, in bytes."""
     status = Path("/proc/self/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) * 1024
 

@@ -64,7 +64,7 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """The decoded body."""
+        """Return the decoded body."""
         return json.loads(self.body)
 
 
@@ -77,6 +77,7 @@ class Http:
         self._used_at = 0.0
 
     async def __aenter__(self) -> Http:
+        """Open the connection."""
         self.stream = await trio.open_tcp_stream("127.0.0.1", self.port)
         self._used_at = trio.current_time()
         return self
@@ -84,6 +85,7 @@ class Http:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the connection."""
         await trio.aclose_forcefully(self.stream)
 
     async def request(self, verb: str, path: str, body: bytes = b"", **headers: str) -> Answer:
@@ -123,7 +125,7 @@ class Http:
         return await self.request("POST", "/", text, **({"content_type": "application/json"} | headers))
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The whole answer to one call."""
+        """Return the whole answer to one call."""
         if trio.current_time() > self._used_at + KEPT_S:
             await trio.aclose_forcefully(self.stream)
             await self.__aenter__()
@@ -146,6 +148,7 @@ class WebSocket:
         self.stream: trio.SocketStream
 
     async def __aenter__(self) -> WebSocket:
+        """Open the connection, and shake hands."""
         self.stream = await trio.open_tcp_stream("127.0.0.1", self.port)
         return await self.shake_hands()
 
@@ -170,6 +173,7 @@ class WebSocket:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the connection."""
         await trio.aclose_forcefully(self.stream)
 
     @property
@@ -198,7 +202,7 @@ class WebSocket:
         await self.stream.send_all(bytes([opcode | (0x80 if final else 0)]) + head + mask + masked)
 
     async def frame(self) -> tuple[int, bytes]:
-        """The next frame: opcode and payload. Pings are answered by leaving them out."""
+        """Return the next frame: opcode and payload. Pings are answered by leaving them out."""
         while True:
             frame = self._take_frame()
             if frame is None:
@@ -222,12 +226,12 @@ class WebSocket:
         return data[0] & 0x0F, data[start : start + size]
 
     async def message(self) -> Any:
-        """The next message of either kind."""
+        """Return the next message of either kind."""
         _, payload = await self.frame()
         return json.loads(payload)
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The whole answer to one call; notifications before it are kept for `notification`."""
+        """Return the whole answer to one call; notifications before it are kept for `notification`."""
         self._next_id += 1
         call = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": list(params)}
         await self.send(json.dumps(call).encode())
@@ -238,7 +242,7 @@ class WebSocket:
             self._notifications.append(message)
 
     async def notification(self) -> Any:
-        """The next notification's `params`."""
+        """Return the next notification's `params`."""
         message = self._notifications.pop(0) if self._notifications else await self.message()
         return message["params"]
 
@@ -247,7 +251,7 @@ class WebSocket:
 async def served(
     rows: Iterable[Method | Subscription] = (), node: Any = None, **settings: Any
 ) -> AsyncIterator[int]:
-    """A server of those rows on a free port of 127.0.0.1; gives the port."""
+    """Yield a server of those rows on a free port of 127.0.0.1 and the port."""
     config = RpcConfig(**({"port": 0} | settings))
     async with trio.open_nursery() as nursery:
         addresses = await nursery.start(serve_table, node or StandIn(), Table(rows), config)

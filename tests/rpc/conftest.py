@@ -34,23 +34,23 @@ class Served:
     http: Http
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result of a call over HTTP; fails the test on an error."""
+        """Return the result of a call over HTTP; fails the test on an error."""
         answer = await self.http.call(method, *params)
         assert "result" in answer, answer
         return answer["result"]
 
     async def error(self, method: str, *params: Any) -> Any:
-        """The error of a call over HTTP."""
+        """Return the error of a call over HTTP."""
         answer = await self.http.call(method, *params)
         assert "error" in answer, answer
         return answer["error"]
 
     def websocket(self) -> WebSocket:
-        """A new WebSocket connection."""
+        """Return a new WebSocket connection."""
         return WebSocket(self.port)
 
     async def signed_remark(self, nonce: int | None = None, key: Keypair = ALICE, **changes: Any) -> bytes:
-        """A signed System.remark, immortal."""
+        """Return a signed System.remark, immortal."""
         chain = self.node.chain
         runtime = await chain.runtime_at(chain.best.hash)
         if nonce is None:
@@ -71,7 +71,7 @@ MakeServed = Callable[..., Awaitable[Served]]
 
 
 def config_for(base_path: Path, rpc: RpcConfig, pruning: int) -> Config:
-    """A development chain without metrics."""
+    """Return a development chain without metrics."""
     return Config(
         base_path=base_path,
         chain="dev",
@@ -84,7 +84,7 @@ def config_for(base_path: Path, rpc: RpcConfig, pruning: int) -> Config:
 
 @pytest.fixture
 def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
-    """Opens nodes that are closed at the end of the test."""
+    """Return a function that opens nodes, which are closed at the end of the test."""
 
     async def make(
         *,
@@ -110,7 +110,7 @@ def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
 
 @pytest.fixture
 async def served_node(make_served: MakeServed) -> Served:
-    """A node that makes a block only when asked to; the first is made."""
+    """Return a node that makes a block only when asked to; the first is made."""
     served = await make_served()
     await served.call("dev_newBlock")
     return served
@@ -125,7 +125,7 @@ async def first_block(served: Served) -> Served:
 
 
 async def all_final(served: Served) -> str:
-    """Waits until the best block is finalized; its hash, of a node that makes no blocks by itself."""
+    """Wait until the best block is finalized; return its hash, of a node that makes no blocks by itself."""
     chain = served.node.chain
     with trio.fail_after(30), chain.subscribe() as events:
         while chain.finalized.hash != chain.best.hash:
@@ -135,5 +135,5 @@ async def all_final(served: Served) -> str:
 
 @pytest.fixture
 async def instant(make_served: MakeServed) -> Served:
-    """A node that seals a block as soon as a transaction is ready; the first is there."""
+    """Return a node that seals a block as soon as a transaction is ready; the first is there."""
     return await first_block(await make_served(seal="instant"))

@@ -14,50 +14,60 @@ Requirement = Any
 
 
 def a_hex(value: Any) -> bool:
+    """Return whether it is a text of hex digits with `0x`."""
     return isinstance(value, str) and re.fullmatch(r"0x[0-9a-f]+", value) is not None
 
 
 def a_number(value: Any) -> bool:
+    """Return whether it is an integer."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def an_amount(value: Any) -> bool:
+    """Return whether it is an amount: a number, hex or decimal digits."""
     decimal = isinstance(value, str) and re.fullmatch(r"[0-9]+", value) is not None
     return a_number(value) or a_hex(value) or decimal
 
 
 def a_text(value: Any) -> bool:
+    """Return whether it is a text."""
     return isinstance(value, str)
 
 
 def a_bool(value: Any) -> bool:
+    """Return whether it is true or false."""
     return isinstance(value, bool)
 
 
 def an_account(value: Any) -> bool:
+    """Return whether it is an address of an account."""
     return isinstance(value, str) and value.startswith("cF")
 
 
 def nothing(value: Any) -> bool:
+    """Return whether it is null."""
     return value is None
 
 
 def bare_or_prefixed(value: Any) -> bool:
+    """Return whether it is hex, with or without `0x`."""
     return isinstance(value, str) and re.fullmatch(r"(0x)?[0-9a-fA-F]+", value) is not None
 
 
 def a_map(value: Any) -> bool:
+    """Return whether it is an object."""
     return isinstance(value, dict)
 
 
 def an_amount_by_account(value: Any) -> bool:
+    """Return whether it is a map from accounts to amounts."""
     return isinstance(value, dict) and all(
         an_account(who) and an_amount(amount) for who, amount in value.items()
     )
 
 
 def one_of(*words: str) -> Callable[[Any], bool]:
-    """A check for one of these words."""
+    """Return a check for one of these words."""
     return lambda value: value in words
 
 
@@ -73,6 +83,7 @@ ASSETS: Final = {
 
 
 def by_asset(wanted: Requirement, *, but: str = "") -> Requirement:
+    """Return the requirement for each asset, by chain and symbol."""
     return {
         chain: {symbol: wanted for symbol in symbols if f"{chain}.{symbol}" != but}
         for chain, symbols in ASSETS.items()
@@ -80,7 +91,7 @@ def by_asset(wanted: Requirement, *, but: str = "") -> Requirement:
 
 
 def a_map_of(wanted: Requirement) -> Callable[[Any], bool]:
-    """A check for a map by account."""
+    """Return a check for a map by account."""
     return lambda value: (
         isinstance(value, dict)
         and all(an_account(who) and not failures(entry, wanted) for who, entry in value.items())
@@ -88,6 +99,7 @@ def a_map_of(wanted: Requirement) -> Callable[[Any], bool]:
 
 
 def by_chain(wanted: Requirement) -> Requirement:
+    """Return the requirement for each chain."""
     return dict.fromkeys(ASSETS, wanted)
 
 
@@ -96,6 +108,7 @@ LATER: Final = {"Bsc": ("BNB", "USDT"), "Ethereum": ("CBBTC",)}
 
 
 def an_asset(value: Any) -> bool:
+    """Return whether it is an asset with its chain."""
     if not isinstance(value, dict):
         return False
     chain = value.get("chain", "")
@@ -113,6 +126,7 @@ def on(*names: str) -> Requirement:
 
 
 def optional(wanted: Requirement) -> Requirement:
+    """Return the requirement, or null."""
     return (wanted, nothing)
 
 

@@ -26,7 +26,7 @@ PATIENCE: Final = 60
 
 
 def prepared(official: Path, folder: Path) -> tuple[Path, Metadata]:
-    """The spec of the chain, whose validator is Alice, broker Bob and provider Charlie; its metadata."""
+    """Return the spec of the chain (validator Alice, broker Bob, provider Charlie), and its metadata."""
     path = folder / "mine.json"
     arguments = ["build-spec", "--chain", str(official), "--dev-authorities", "//Alice", "-o", str(path)]
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0

@@ -23,12 +23,13 @@ Error = dict[str, Any]
 
 
 def module(pallet: str, name: str, words: str) -> Error:
-    """A module error as the pool client of the official node says it."""
+    """Return a module error as the pool client of the official node says it."""
     message = f'KnownModuleError {{ pallet: "{pallet}", name: "{name}", error: "{words}" }}'
     return {"code": -32024, "message": message}
 
 
 def swapping(name: str, words: str) -> Error:
+    """Return the refusal of the swapping pallet."""
     return module("Swapping", name, words)
 
 
@@ -38,12 +39,13 @@ def refused(text: str) -> Error:
 
 
 def no_address(name: str, text: str, fault: str) -> Error:
-    """The official node's message for an Ethereum address, and what it leaves out."""
+    """Return the official node's message for an Ethereum address, and what it leaves out."""
     data = f"{name}: {text!r} is not an address of Ethereum: {fault}"
     return {"code": -32020, "message": "Invalid hex", "data": data}
 
 
 def params(data: str) -> Error:
+    """Return the refusal of malformed parameters."""
     return {"code": -32602, "message": "Invalid params", "data": data}
 
 
@@ -53,7 +55,7 @@ def misread(data: str, column: int) -> Error:
 
 
 def channel(**changes: Any) -> dict[str, Any]:
-    """A request for a deposit channel, good but for the changes; None leaves a member out."""
+    """Return a request for a deposit channel, good but for the changes; None leaves a member out."""
     request = {
         "source_asset": ETH,
         "destination_asset": BTC,
@@ -65,6 +67,7 @@ def channel(**changes: Any) -> dict[str, Any]:
 
 
 def message(length: int) -> dict[str, Any]:
+    """Return a message of that many bytes."""
     return {"message": "0x" + "5a" * length, "gas_budget": "0x1", "ccm_additional_data": ""}
 
 
@@ -83,18 +86,22 @@ NO_WORDS = {"code": -32024, "message": 'DispatchError(Other(""))'}
 
 
 def refund(**changes: Any) -> dict[str, Any]:
+    """Return a channel request with a changed refund."""
     return channel(refund_parameters=REFUND | changes)
 
 
 def dca(chunks: int, interval: int) -> dict[str, Any]:
+    """Return a channel request in chunks."""
     return channel(dca_parameters={"number_of_chunks": chunks, "chunk_interval": interval})
 
 
 def to_usdc(**changes: Any) -> dict[str, Any]:
+    """Return a channel request to USDC on Ethereum."""
     return channel(destination_asset=USDC, destination_address=EVM_ADDRESS, **changes)
 
 
 def vault_swap(**changes: Any) -> dict[str, Any]:
+    """Return a request of a vault swap from Bitcoin."""
     extra = {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10} | changes.pop("extra", {})
     request = channel(source_asset=BTC, refund_parameters=None, extra_parameters=extra)
     return request | {"destination_asset": USDC, "destination_address": EVM_ADDRESS} | changes

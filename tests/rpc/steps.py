@@ -30,11 +30,11 @@ class LongestStep(trio.abc.Instrument):
         self._is_server: dict[trio.lowlevel.Task, bool] = {}
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        """The task runs now."""
+        """Note that the task runs now."""
         self._started = thread_time()
 
     def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        """It has given others their turn."""
+        """Note that the task has given others their turn."""
         took = thread_time() - self._started
         if took > self.seconds and self._belongs(task):
             self.seconds, self.task = took, repr(task)

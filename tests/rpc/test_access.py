@@ -1,6 +1,4 @@
-"""Who is let in: hosts, origins, preflights, unsafe and broker methods, rates, and the number of
-connections.
-"""
+"""Access to the port: hosts, origins, preflights, unsafe and broker methods, rates, connections."""
 
 from __future__ import annotations
 
@@ -140,7 +138,7 @@ HOST = {b"host": b"localhost:1"}
 
 
 async def ask(config: RpcConfig, method: str, address: str = "203.0.113.9") -> Any:
-    """The answer to a program at that address."""
+    """Return the answer to a program at that address."""
     verdict = AccessPolicy(config, 1).judge(address, HOST)
     call = jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}), 100)
     client = RpcClient(address=verdict.address, closed=verdict.closed)

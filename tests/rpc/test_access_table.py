@@ -73,17 +73,17 @@ def row(line: list[str]) -> Row:
 
 
 def token(name: str) -> str:
-    """The token of a line; the server has only its hash."""
+    """Return the token of a line; the server has only its hash."""
     return hashlib.sha256(f"the token of {name}".encode()).hexdigest()
 
 
 def filled_in(value: str, port: int) -> str:
-    """A header's value with the server's port and with tokens."""
+    """Return a header's value with the server's port and with tokens."""
     return re.sub("<(.*?)>", lambda match: token(match[1]), value.replace("<port>", str(port)))
 
 
 def token_files(folder: Path) -> None:
-    """The files of the page's second table; every other token as its hash."""
+    """Write the files of the page's second table; every other token as its hash."""
     table = PAGE.read_text().partition("| file |")[2]
     for line in table.splitlines()[2:]:
         if not line.startswith("|"):
@@ -114,7 +114,7 @@ class Quotes:
 
 @asynccontextmanager
 async def served_with(config: RpcConfig) -> AsyncIterator[int]:
-    """A server with these settings; gives its port."""
+    """Yield a server with these settings and its port."""
     serve = partial(serve_table, pages=Quotes())
     async with trio.open_nursery() as nursery:
         names = await nursery.start(serve, StandIn(), TABLE, replace(config, port=0))
@@ -123,7 +123,7 @@ async def served_with(config: RpcConfig) -> AsyncIterator[int]:
 
 
 async def connected(address: str, port: int) -> trio.SocketStream:
-    """A connection from that address of this machine."""
+    """Return a connection from that address of this machine."""
     sock = trio.socket.socket()
     await sock.bind((address, 0))
     await sock.connect(("127.0.0.1", port))
@@ -144,7 +144,7 @@ class FromAddress(WebSocket):
 
 @asynccontextmanager
 async def http_from(address: str, port: int) -> AsyncIterator[Http]:
-    """An HTTP connection from that address."""
+    """Yield an HTTP connection from that address."""
     http = Http(port)
     http.stream = await connected(address, port)
     async with http.stream:

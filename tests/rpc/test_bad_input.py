@@ -45,7 +45,7 @@ class Broker:
         self._connection = connection
 
     def answer(self, method: str, params: Any = ()) -> dict[str, Any]:
-        """The whole answer of a call by position or by name."""
+        """Return the whole answer of a call by position or by name."""
         text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         self._connection.request("POST", "/", text, {"content-type": "application/json"})
         answer: dict[str, Any] = json.loads(self._connection.getresponse().read())

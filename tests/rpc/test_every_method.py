@@ -61,7 +61,7 @@ SPEAKS_SO: Final = ("cf_", "broker_", "lp_")
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """An archive of a development chain that seals at once, with a registered broker and provider."""
+    """Yield an archive of a development chain that seals at once, with a registered broker and provider."""
     folder = tmp_path_factory.mktemp("everything")
     keystore = Keystore(folder / "base" / "chains" / "dev" / "keystore")
     for key_type, suri in (("brok", "//Broker"), ("lqpr", "//Provider")):
@@ -82,20 +82,20 @@ def needs_parameters(row: Row) -> bool:
 
 
 def row_of(name: str) -> Row:
-    """The row behind a name."""
+    """Return the row behind a name."""
     row = TABLE.by_name[name]
     assert not isinstance(row, Unsubscribe)
     return row
 
 
 def transaction(node: NodeProcess) -> str:
-    """A signed System.remark that can enter the next block."""
+    """Return a signed System.remark that can enter the next block."""
     alice = Keypair.from_suri("//Alice", "sr25519")
     return signed(node, metadata_of(node), alice, "System", "remark", remark=b"hello")
 
 
 def filled(node: NodeProcess, params: list[Any]) -> list[Any]:
-    """The parameters with what the running chain knows."""
+    """Return the parameters with what the running chain knows."""
 
     def fill(value: Any) -> Any:
         if value == "@best":
@@ -108,7 +108,7 @@ def filled(node: NodeProcess, params: list[Any]) -> list[Any]:
 
 
 def check(name: str, params: Any, answer: Any) -> None:
-    """It is a result, or an error of the documented ones."""
+    """Check that it is a result, or an error of the documented ones."""
     if "result" in answer:
         return
     error = answer["error"]
@@ -162,7 +162,7 @@ async def test_a_method_answers_nothing_garbage_and_what_makes_sense(name: str, 
 
 
 async def both(http: Http, ws: WebSocket, row: Row, params: Any) -> list[Any]:
-    """The answers to a call, over WebSocket too where that makes a difference."""
+    """Return the answers to a call, over WebSocket too where that makes a difference."""
     message = {"jsonrpc": "2.0", "id": 1, "method": row.name, "params": params}
     answers = [(await http.post(message)).json()]
     if isinstance(row, Subscription) or row.takes_connection:

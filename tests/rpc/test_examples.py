@@ -96,7 +96,7 @@ def same_form(ours: Any, name: str) -> None:
 
 
 async def next_with(ws: WebSocket, method: str, member: str) -> Any:
-    """The next notification of a subscription in which something is listed, whole."""
+    """Return the next notification of a subscription in which something is listed, whole."""
     with trio.fail_after(20):
         while True:
             message = await ws.message()

@@ -19,7 +19,7 @@ WARNING = "JSON-RPC is open to other machines: any client that reaches the port 
 
 
 async def warnings(port: int) -> list[str]:
-    """The kinds of warnings of the readiness page."""
+    """Return the kinds of warnings of the readiness page."""
     async with Http(port) as http:
         answer = await http.request("GET", "/health/readiness", host=f"localhost:{port}")
     assert answer.status == 200

@@ -21,7 +21,7 @@ PROXIES = networks("", ["10.0.0.0/8", "2001:db8:1::/48"])
 
 
 def client(**headers: str) -> str | None:
-    """The client that these headers name."""
+    """Return the client that these headers name."""
     named = {name.replace("_", "-").encode(): value.encode("latin-1") for name, value in headers.items()}
     return forwarded_client(named, lambda hop: is_within(hop, PROXIES))
 

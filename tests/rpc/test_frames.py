@@ -1,5 +1,4 @@
-"""WebSocket frames and pieces of bodies that carry little: how many a client may send, and what they cost
-others."""
+"""WebSocket frames and pieces of bodies that carry little: their limits, and what they cost others."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ HEALTH = b'{"jsonrpc":"2.0","id":1,"method":"system_health"}'
 
 
 def frame(payload: bytes, opcode: int, *, final: bool = True) -> bytes:
-    """A short frame masked with zeros."""
+    """Return a short frame masked with zeros."""
     return bytes([opcode | (0x80 if final else 0), 0x80 | len(payload)]) + bytes(4) + payload
 
 

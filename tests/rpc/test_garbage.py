@@ -27,7 +27,7 @@ FRAMES = (
 
 
 def spoilt(chance: random.Random, data: bytes) -> bytes:
-    """A few bytes changed, left out or put in."""
+    """Return a few bytes changed, left out or put in."""
     spoiling = bytearray(data)
     for _ in range(chance.randint(0, 4)):
         at = chance.randrange(len(spoiling))

@@ -21,7 +21,7 @@ SOME = [{"key": NUMBER, "type": "value"}]
 
 
 async def number_in(head: Head, block: str) -> tuple[int, int]:
-    """The block's number by its storage and by its header; the executor has to answer too."""
+    """Return the block's number by its storage and by its header; the executor has to answer too."""
     items, done = await head.done("storage", block, SOME)
     assert done["event"] == "operationStorageDone"
     (called,) = await head.done("call", block, "Core_version", "0x")

@@ -36,7 +36,7 @@ async def waiting_in_pool(served_node: Served, count: int) -> None:
 
 
 async def nonces_in(served_node: Served, block: bytes) -> list[int]:
-    """The nonces of a block's signed transactions, in their order."""
+    """Return the nonces of a block's signed transactions, in their order."""
     chain = served_node.node.chain
     metadata = (await chain.runtime_at(block)).metadata
     decoded = [decode_extrinsic(metadata, extrinsic) for extrinsic in chain.body(block) or []]

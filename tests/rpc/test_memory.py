@@ -31,7 +31,7 @@ MAX_SIZE = 15 * 1024 * 1024
 
 
 async def metadata(node: StandIn) -> Any:
-    """A text that is kept."""
+    """Return a text that is kept."""
     await trio.lowlevel.checkpoint()
     return TEXT
 

@@ -45,7 +45,7 @@ def samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
 
 
 def value(text: str, name: str, **labels: str) -> float | None:
-    """The value of the one sample with these labels."""
+    """Return the value of the one sample with these labels."""
     fitting = [
         sample
         for key, own_labels, sample in samples(text)
@@ -56,7 +56,7 @@ def value(text: str, name: str, **labels: str) -> float | None:
 
 
 async def scraped(served: Served) -> str:
-    """The metrics of a node after one call."""
+    """Return the metrics of a node after one call."""
     await served.call("system_health")
     return (await served.node.metrics.scrape()).decode()
 
@@ -77,9 +77,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def text(make_served: MakeServed) -> str:
-    """All that a node with a registered broker and the key of a liquidity provider exports: it makes blocks,
-    which are final at once.
-    """
+    """All that a node with broker and liquidity provider exports; its blocks are final at once."""
     instant = await first_block(await make_served(seal="instant", provider=True))
     assert instant.node.broker is not None
     await instant.node.broker.register_account()
@@ -257,7 +255,7 @@ def expressions(tree: Any) -> Iterator[str]:
 
 
 def rule_expressions(text: str) -> list[str]:
-    """The expressions of the rules: from `expr:` to the next key."""
+    """Return the expressions of the rules: from `expr:` to the next key."""
     return re.findall(r"^ +expr: (.*?)^ +(?:for|labels):", text, re.MULTILINE | re.DOTALL)
 
 

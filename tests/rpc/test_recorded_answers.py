@@ -51,7 +51,7 @@ async def chain_in_the_recorded_state(path: Path, make_served: MakeServed) -> Se
 
 
 def compared(answer: dict[str, Any]) -> tuple[Any, Any]:
-    """Result and error; of parameters that cannot be read, not where and why."""
+    """Return result and error; of parameters that cannot be read, not where and why."""
     error = answer.get("error")
     if error is not None and error["code"] == INVALID_PARAMS:
         error = {"code": error["code"], "message": error["message"]}

@@ -26,7 +26,7 @@ from tests.support.rpc.connections import hoard, until_closed
 
 
 def large(node: StandIn) -> str:
-    """An answer of 4 MB."""
+    """Return an answer of 4 MB."""
     return "x" * 4_000_000
 
 
@@ -209,7 +209,7 @@ async def test_the_server_stops_in_time_although_no_client_reads(
 
 
 async def stubborn(port: int, task_status: trio.TaskStatus[None]) -> None:
-    """A client that asks for much, by turns over WebSocket and HTTP, and reads nothing."""
+    """Ask for much as a client, by turns over WebSocket and HTTP, and read nothing."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"test_large"}'
     async with WebSocket(port) as ws, Http(port) as http:
         for _ in range(4):
@@ -276,7 +276,7 @@ async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_
 
 
 async def another_large(node: StandIn) -> str:
-    """An answer of 4 MB from a task of its own."""
+    """Return an answer of 4 MB from a task of its own."""
     await trio.lowlevel.checkpoint()
     return large(node)
 

@@ -115,7 +115,7 @@ async def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_o
 
 
 async def connect(host: str, port: int) -> trio.SocketStream:
-    """A connection from that address of loopback."""
+    """Return a connection from that address of loopback."""
     sock = trio.socket.socket()
     await sock.bind((host, 0))
     await sock.connect(("127.0.0.1", port))

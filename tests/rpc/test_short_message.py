@@ -30,7 +30,7 @@ masks = st.one_of(st.just(bytes(4)), st.binary(min_size=4, max_size=4))
 def frame(
     payload: bytes, first: int = 0x81, mask: bytes | None = b"\1\2\3\4", width: int | None = None
 ) -> bytes:
-    """A frame with this first byte; `width`: bytes of its length after the second byte, by default few."""
+    """Return a frame with this first byte; `width`: bytes of its length after the second byte."""
     size = len(payload)
     if width is None:
         width = 0 if size < 126 else 2 if size < 1 << 16 else 8
@@ -169,7 +169,7 @@ async def ticks(node: object, count: int) -> AsyncGenerator[Any, None]:
 
 
 async def slow(node: object, text: str) -> str:
-    """The text, after other tasks had their turn."""
+    """Return the text after other tasks had their turn."""
     await trio.lowlevel.checkpoint()
     return text
 
@@ -187,7 +187,7 @@ ROWS = (
 
 
 def call(method: str, *params: Any, identity: Any = 1) -> bytes:
-    """The text of a call."""
+    """Return the text of a call."""
     return json.dumps({"jsonrpc": "2.0", "id": identity, "method": method, "params": params}).encode()
 
 

@@ -24,7 +24,7 @@ BODY = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["x"]}'
 
 
 def post(body: bytes = BODY, *lines: str, target: str = "/", length: int | None = None) -> bytes:
-    """A POST with these header lines besides the usual ones."""
+    """Return a POST with these header lines besides the usual ones."""
     usual = ("host: localhost", "content-type: application/json")
     head = [
         f"POST {target} HTTP/1.1",

@@ -20,7 +20,7 @@ ETHER = 10**18
 
 
 async def sealed(served: Served, blocks: int, method: str, *params: Any) -> Any:
-    """The result of a call whose transaction needs so many blocks, on a chain that makes them when asked."""
+    """Return the result of a call whose transaction needs so many blocks, which are made when asked for."""
     results: list[Any] = []
 
     async def ask() -> None:
@@ -36,7 +36,7 @@ async def sealed(served: Served, blocks: int, method: str, *params: Any) -> Any:
 
 
 async def play(served: Served) -> list[str]:
-    """A swap whose payout fails, and a rotation of keys; the hashes of all blocks."""
+    """Make a swap whose payout fails, and a rotation of keys; return the hashes of all blocks."""
     await served.call("dev_newBlock")
     await sealed(served, 1, "broker_registerAccount")
     channel = await sealed(served, 3, "broker_requestSwapDepositAddress", *CHANNEL)
@@ -50,7 +50,7 @@ async def play(served: Served) -> list[str]:
 
 
 async def hashes(served: Served) -> list[str]:
-    """The hashes of the best chain from block 1 on."""
+    """Return the hashes of the best chain from block 1 on."""
     numbers = range(1, served.node.chain.best.number + 1)
     block_hashes: list[str] = await served.call("chain_getBlockHash", list(numbers))
     return block_hashes

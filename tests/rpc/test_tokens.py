@@ -29,7 +29,7 @@ SHOP, OPS = "shop-token-0123456789abcdef", "ops/token+0123456789.abcdef=="
 
 
 def token_file(folder: Path, text: str, mode: int = 0o600) -> Path:
-    """A file of tokens."""
+    """Return a file of tokens."""
     path = folder / "tokens"
     path.write_text(text)
     path.chmod(mode)
@@ -221,7 +221,7 @@ async def test_commands_send_the_token_of_the_environment(tmp_path: Path) -> Non
     async with served(ROWS, auth_token_file=path) as port:
 
         async def rpc(token: str) -> tuple[int, str]:
-            """The exit code and the output of `cfnode rpc`."""
+            """Return the exit code and the output of `cfnode rpc`."""
             command = ["rpc", "system_name", "--node", f"http://127.0.0.1:{port}"]
             invoke = partial(CliRunner().invoke, cli, command, env={"CFNODE_TOKEN": token})
             done = await trio.to_thread.run_sync(invoke)

@@ -17,7 +17,7 @@ MULTIPLE = "0x" + (twox_128(b"AssetBalances") + twox_128(b"RefundFeeMultiple") +
 
 @pytest.fixture
 async def instant(make_served: MakeServed) -> Served:
-    """A chain of 2.2.3 that seals a block as soon as a transaction is ready; the first is there."""
+    """Return a chain of 2.2.3 that seals a block as soon as a transaction is ready; the first is there."""
     return await first_block(await make_served(seal="instant", runtime="2.2.3"))
 
 

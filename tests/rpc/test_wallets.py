@@ -73,7 +73,7 @@ async def test_what_is_no_call_is_refused(instant: Served) -> None:
 
 
 async def account_channel(served: Served, **changes: Any) -> tuple[str, dict[str, Any]]:
-    """Method and parameters that open a channel for the wallet's account, with unsigned changes."""
+    """Return method and parameters that open a channel for the wallet's account, with unsigned changes."""
     remark = "0x000054" + "00" + REFUND[2:]  # System.remark of the SCALE form of Eth(address)
     ((payload, bounds),) = [await served.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "Eip712"})]
     wallet = require_eth_account().Account.from_key(b"\x01" * 32)

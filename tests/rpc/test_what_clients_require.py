@@ -95,7 +95,7 @@ UNSERVED = {"cf_failed_call_bsc"}
 
 
 def required_methods() -> set[str]:
-    """The methods of the table of what the clients' parsers require."""
+    """Return the methods of the table of what the clients' parsers require."""
     notes = shared("sdk.md").read_text()
     table = notes[notes.index("### 5.1 ") : notes.index("### 5.2 ")]
     cells = re.findall(r"^\| ((?:chain|state|cf|lp|broker)_[^|]*?) \|", table, re.MULTILINE)

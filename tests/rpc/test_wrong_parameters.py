@@ -35,7 +35,7 @@ ANY_OBJECT: Final = ("dev_govern", "arguments")
 
 
 def refusal(row: Row, params: Any) -> str | None:
-    """The words that refuse parameters; None where they are taken."""
+    """Return the words that refuse parameters; None where they are taken."""
     text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": row.name, "params": params})
     call = jsonrpc.parse(text.encode(), 1)
     assert isinstance(call, RpcCall)

@@ -20,6 +20,7 @@ GENESIS = Header(bytes(32), 0, root(GENESIS_STATE, 1), EMPTY_ROOT)
 
 @contextmanager
 def toy_store(path: Path, states: int = 8) -> Iterator[Store]:
+    """Yield a new store with the genesis of the toy chain."""
     path.mkdir(parents=True, exist_ok=True)
     store = Store.open(path, pruning=Pruning(states, states), sync=False)
     try:

@@ -29,7 +29,7 @@ class MemoryState:
         return done.root
 
     def copy(self) -> MemoryState:
-        """A state of its own with the same content."""
+        """Return a state of its own with the same content."""
         copied = MemoryState.__new__(MemoryState)
         copied.storage = {child: dict(pairs) for child, pairs in self.storage.items()}
         copied.nodes = {child: dict(nodes) for child, nodes in self.nodes.items()}
@@ -37,9 +37,11 @@ class MemoryState:
         return copied
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the value of a key."""
         return self.storage.get(child, {}).get(key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the key after a key."""
         keys = self._sorted.get(child)
         if keys is None:
             keys = self._sorted[child] = sorted(self.storage.get(child, {}))
@@ -47,9 +49,11 @@ class MemoryState:
         return keys[place] if place < len(keys) else None
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the encoded node at a path."""
         return self.nodes.get(child, {}).get(path)
 
     def apply(self, changes: Changes) -> None:
+        """Apply changes of values and nodes."""
         for tables, changed in ((self.storage, changes.storage), (self.nodes, changes.nodes)):
             for child, rows in changed.items():
                 table = tables.setdefault(child, {})

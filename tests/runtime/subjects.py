@@ -42,11 +42,12 @@ class Subject:
 
     @property
     def genesis(self) -> Header:
+        """The header of the genesis."""
         return Header(bytes(32), 0, root(self.state, 1), EMPTY_ROOT)
 
     @contextmanager
     def store(self, path: Path) -> Iterator[Store]:
-        """A store that begins with this chain."""
+        """Yield a store that begins with this chain."""
         store = Store.open(path, pruning=Pruning(8, 8), sync=False)
         try:
             store.initialise(self.genesis, self.state)
@@ -56,7 +57,7 @@ class Subject:
 
 
 def subject(name: str, spec: Callable[[], Path]) -> Subject:
-    """The chain of this name; `spec` gives the path of the official specification, or skips."""
+    """Return the chain of this name; `spec` gives the path of the official specification, or skips."""
     match name:
         case "development":
             return signing("development", dev_genesis())
@@ -68,7 +69,7 @@ def subject(name: str, spec: Callable[[], Path]) -> Subject:
 
 
 def ours(spec: Path) -> dict[bytes, bytes]:
-    """The genesis state of the official specification with //Alice and //Bob as authorities."""
+    """Return the genesis state of the official specification with //Alice and //Bob as authorities."""
     parsed = parse(spec.read_bytes(), source=str(spec))
     assert isinstance(parsed.genesis, RawGenesis)
     keys = [SpecAuthority(pair(name).public, pair(name, "ed25519").public) for name in ("//Alice", "//Bob")]
@@ -79,15 +80,17 @@ def ours(spec: Path) -> dict[bytes, bytes]:
 
 
 def pair(suri: str, scheme: str = "sr25519") -> Keypair:
+    """Return the key pair of a secret URI."""
     return Keypair.from_suri(suri, scheme)  # type: ignore[arg-type]
 
 
 def metadata_of(runtime: GenesisRuntime) -> Metadata:
+    """Return the metadata that the runtime returns."""
     return decode_metadata(ByteCursor(runtime.call("Metadata_metadata")).bytes())
 
 
 def signing(name: str, state: dict[bytes, bytes]) -> Subject:
-    """A chain whose extrinsics are signed by //Alice, who has funds: remarks."""
+    """Return a chain whose extrinsics are signed by //Alice, who has funds: remarks."""
     runtime = GenesisRuntime(RawGenesis(state), runtime_for)
     metadata, version = metadata_of(runtime), RuntimeVersion.decode(runtime.version())
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT).hash

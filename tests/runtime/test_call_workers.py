@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that waits for a call is reason enough to start a process, and none is sent ahead."""
+    """Let a call that waits for a call start a process at once, and send none ahead."""
     monkeypatch.setattr(call_workers, "BUSY_BEFORE_NEW_WORKER_S", 0.001)
     monkeypatch.setattr(worker_queue, "MAX_CALLS_AHEAD", 1)
 

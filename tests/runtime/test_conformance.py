@@ -185,7 +185,7 @@ async def test_on_a_proof_missing_keys_are_named_until_the_answer_equals_the_sta
 async def outcome(
     executor: Executor, place: BlockSource | ProofSource, call: tuple[str, bytes]
 ) -> bytes | str:
-    """The output of a call, or the text of its trap."""
+    """Return the output of a call, or the text of its trap."""
     try:
         return await executor.call(place, *call)
     except RuntimeTrap as trap:

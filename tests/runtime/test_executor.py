@@ -384,7 +384,7 @@ def test_no_process_outlives_a_killed_node_by_two_seconds(tmp_path: Path) -> Non
 
 
 def _ended(pid: int) -> bool:
-    """Ended, or waiting to be reaped by its new parent."""
+    """Return whether the process has ended, or waits to be reaped by its new parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def bytecode(folder: Path) -> set[Path]:
-    """The folders of the module's bytecode."""
+    """Return the folders of the module's bytecode."""
     return {path.parent for path in folder.rglob("toy_module.*.pyc")}
 
 

@@ -52,7 +52,7 @@ class LongBlock:
 
 @asynccontextmanager
 async def building(executor: Executor, gate: Path, parent: Header = GENESIS) -> AsyncIterator[LongBlock]:
-    """The executor is at work on a block in here, which ends when the context does, if not before."""
+    """Let the executor be at work on a block, which ends when the context does, if not before."""
     block = LongBlock(executor, gate)
     async with trio.open_nursery() as nursery:
         await executor.call(AT, "Toy_pid")
@@ -65,7 +65,7 @@ async def building(executor: Executor, gate: Path, parent: Header = GENESIS) -> 
 
 @asynccontextmanager
 async def with_two(store: Store, gate: Path) -> AsyncIterator[Executor]:
-    """An executor that has two processes, both idle."""
+    """Yield an executor that has two processes, both idle."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         async with building(executor, gate):
             await executor.call(AT, "Toy_pid")

@@ -43,7 +43,7 @@ def require_eth_account() -> Any:
 
 
 def require_anvil() -> Path:
-    """The anvil binary; skips the test where it or the compiler is missing."""
+    """Return the anvil binary; skip the test where it or the compiler is missing."""
     binary = MODULES / ".bin" / "anvil"
     if shutil.which("node") is None or not binary.exists() or not (MODULES / "solc").exists():
         pytest.skip("anvil and solc are not here: scripts/peers installs them (needs node and npm)")
@@ -72,13 +72,14 @@ class Evm:
         self.client = httpx.Client()
 
     def call(self, method: str, *params: Any) -> Any:
+        """Return the result of a call to the chain."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = self.client.post(self.url, json=body, timeout=30).json()
         assert "result" in answer, answer
         return answer["result"]
 
     def send(self, data: str, to: str | None = None, value: int = 0) -> dict[str, Any]:
-        """The receipt of a transaction of the deployer."""
+        """Send a transaction of the deployer; return its receipt."""
         fields = {
             "from": DEPLOYER,
             "data": data,
@@ -89,7 +90,7 @@ class Evm:
         return self.submit(fields | ({"to": to} if to else {}))
 
     def submit(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The receipt of a transaction of one of the chain's own accounts."""
+        """Send a transaction of one of the chain's own accounts; return its receipt."""
         identity = self.call("eth_sendTransaction", fields)
         deadline = time.monotonic() + START_LIMIT
         while (receipt := self.call("eth_getTransactionReceipt", identity)) is None:
@@ -100,9 +101,11 @@ class Evm:
         return result
 
     def balance(self, address: str) -> int:
+        """Return the balance of an address in wei."""
         return int(self.call("eth_getBalance", address, "latest"), 16)
 
     def deploy(self, name: str, *words: int, value: int = 0) -> str:
+        """Deploy a contract of the tests; return its address."""
         code = contracts()[name] + "".join(f"{word:064x}" for word in words)
         return str(self.send("0x" + code, value=value)["contractAddress"])
 
@@ -131,7 +134,7 @@ class Evm:
 
 @contextmanager
 def evm_chain(chain_id: int, log: Path, *flags: str) -> Iterator[Evm]:
-    """A fresh chain that seals a block for each transaction; `flags` are more of anvil's."""
+    """Yield a fresh chain that seals a block for each transaction; `flags` are more of anvil's."""
     binary = require_anvil()
     with log.open("w") as stream:
         process = subprocess.Popen(

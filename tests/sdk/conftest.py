@@ -14,6 +14,7 @@ __all__ = ["evm", "key", "place"]
 
 @pytest.fixture(scope="package")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Yield a node with a broker and boost, shared by the tests."""
     with node_with_broker(tmp_path_factory.mktemp("place")) as node:
         node.call("dev_setBoost", BITCOIN, 50 * AMOUNT)
         yield Place(node, node.call("broker_register_affiliate", "0x" + "0a" * 20))

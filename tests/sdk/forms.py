@@ -32,6 +32,7 @@ class _Coat:
 
 
 def blocking(scenario: Scenario[T], options: Mapping[str, Any]) -> T:
+    """Run a scenario with the blocking client."""
     with SwapSDK(options) as sdk:
         steps = scenario(_Coat(sdk))
         try:
@@ -48,10 +49,12 @@ async def _with_client(scenario: Scenario[T], options: Mapping[str, Any]) -> T:
 
 
 def under_trio(scenario: Scenario[T], options: Mapping[str, Any]) -> T:
+    """Run a scenario with the client for coroutines, under trio."""
     return trio.run(_with_client, scenario, options)
 
 
 def under_asyncio(scenario: Scenario[T], options: Mapping[str, Any]) -> T:
+    """Run a scenario with the client for coroutines, under asyncio."""
     return asyncio.run(_with_client(scenario, options))
 
 

@@ -34,7 +34,7 @@ class Request:
         return message if isinstance(message, list) else [message]
 
     def results(self, answers: dict[str, Any]) -> bytes:
-        """The JSON-RPC answer to everything that was asked."""
+        """Return the JSON-RPC answer to everything that was asked."""
         replies = [
             {"jsonrpc": "2.0", "id": call["id"], "result": answers[call["method"]]} for call in self.calls
         ]
@@ -42,7 +42,7 @@ class Request:
 
 
 def page(status: int, body: bytes, kind: str = "application/json") -> bytes:
-    """A whole HTTP answer."""
+    """Return a whole HTTP answer."""
     head = f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
@@ -98,6 +98,7 @@ class Loopback:
                     return
 
     def close(self) -> None:
+        """Close the port and all connections."""
         self.release.set()
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
@@ -110,6 +111,7 @@ class Loopback:
 
 @contextmanager
 def serving(handler: Handler) -> Iterator[Loopback]:
+    """Yield a server that answers by `handler`; raise what its threads skipped."""
     server = Loopback(handler)
     try:
         yield server
@@ -120,6 +122,6 @@ def serving(handler: Handler) -> Iterator[Loopback]:
 
 
 def unused_url() -> str:
-    """An address without a server."""
+    """Return an address without a server."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"

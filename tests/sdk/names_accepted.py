@@ -25,10 +25,12 @@ from cfnode.sdk.lp import LimitOrder, LiquidityProvider, price_of_tick, whole_un
 
 
 def networks(text: str) -> list[SwapSDK]:
+    """Name networks as words, members, and members of a text."""
     return [SwapSDK(network="mainnet"), SwapSDK(network=Networks.dev), SwapSDK(network=Networks(text))]
 
 
 def quotes(sdk: SwapSDK, text: str) -> None:
+    """Name chains and assets of quotes."""
     sdk.get_quote_v2("Bitcoin", "BTC", "Arbitrum", "USDC", 100_000_000)
     sdk.get_quote_v2(Chains.Bitcoin, Assets.BTC, Chains(text), Assets(text), 100_000_000)
     sdk.quote("BTC", "ETH", "0.1")
@@ -38,15 +40,18 @@ def quotes(sdk: SwapSDK, text: str) -> None:
 
 
 def again(sdk: SwapSDK, channel: DepositAddress) -> ChainName:
+    """Name chains and assets out of an answer."""
     sdk.get_quote_v2(channel.src_chain, channel.src_asset, channel.dest_chain, channel.dest_asset, 1)
     return channel.src_chain if channel.src_chain == "Bitcoin" else Chains.Ethereum
 
 
 def refunds() -> Options:
+    """Name chains of refund addresses."""
     return Options(network="dev", default_refund_addresses={"Bitcoin": "bc1q", Chains.Ethereum: "0x"})
 
 
 def meaning(status: SwapStatus) -> str:
+    """Compare the state of a swap with each of its words."""
     state: SwapState = status.state
     match state:
         case "WAITING" | "RECEIVING":
@@ -61,11 +66,13 @@ def meaning(status: SwapStatus) -> str:
 
 
 def failed(error: SdkError) -> bool:
+    """Compare an error code with its words."""
     code: ErrorCode = error.code
     return code == "TIMEOUT" or error.code in ("UNREACHABLE", "CHAIN")
 
 
 def orders(lp: LiquidityProvider) -> None:
+    """Name assets and sides of orders."""
     order = LimitOrder("BTC", "sell", 1, "0.5", price="100100")
     lp.set_orders([order, LimitOrder(Asset.ArbEth, "buy", 2, "100", tick=0, quote="Usdc")])
     lp.get_book(order.asset)
@@ -73,4 +80,5 @@ def orders(lp: LiquidityProvider) -> None:
 
 
 async def awaited(sdk: AsyncSwapSDK) -> None:
+    """Name assets at the client for coroutines."""
     await sdk.quote("Sol", "Ethereum/FLIP", "1.5")

@@ -8,12 +8,14 @@ from cfnode.sdk.lp import LimitOrder, LiquidityProvider, price_of_tick
 
 
 def networks() -> None:
+    """Name networks and chains that do not exist."""
     SwapSDK(network="mainet")  # refused
     Options(network="mainet")  # refused
     Options(default_refund_addresses={"Bitcon": "bc1q"})  # refused
 
 
 def quotes(sdk: SwapSDK) -> None:
+    """Name chains and assets that do not exist."""
     sdk.get_quote_v2("Bitcon", "BTC", "Ethereum", "ETH", 1)  # refused
     sdk.get_quote_v2("Bitcoin", "BTX", "Ethereum", "ETH", 1)  # refused
     sdk.get_quote("Bitcoin", "BTC", "Etherum", "ETH", 1)  # refused
@@ -26,10 +28,12 @@ def quotes(sdk: SwapSDK) -> None:
 
 
 async def awaited(sdk: AsyncSwapSDK) -> None:
+    """Name an asset that does not exist, at the client for coroutines."""
     await sdk.quote("BTC", "ETX", "0.1")  # refused
 
 
 def states(status: SwapStatus, error: SdkError) -> bool:
+    """Compare with words that no state or error has."""
     state: SwapState = "COMPLETD"  # refused
     if error.code == "TIMEDOUT":  # refused
         return False
@@ -39,6 +43,7 @@ def states(status: SwapStatus, error: SdkError) -> bool:
 
 
 def orders(lp: LiquidityProvider) -> None:
+    """Name assets and sides that do not exist."""
     LimitOrder("BTX", "sell", 1, "0.5", price="100100")  # refused
     LimitOrder("BTC", "sel", 1, "0.5", price="100100")  # refused
     lp.get_book("BTX")  # refused

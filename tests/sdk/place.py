@@ -53,13 +53,13 @@ class Place:
             thread.join()
 
     def announce(self, channel: DepositAddress) -> str:
-        """A transaction that pays into the channel is seen; its id, as Bitcoin's explorers write it."""
+        """Witness a payment into the channel; return its transaction id, as Bitcoin's explorers write it."""
         transaction = next(self.transactions).to_bytes(32, "big")
         self._pay("dev_announceDeposit", channel, transaction)
         return transaction[::-1].hex()
 
     def confirm(self, channel: DepositAddress, transaction: str) -> None:
-        """The transaction is deep enough."""
+        """Confirm the transaction: it is deep enough."""
         self._pay("dev_deposit", channel, bytes.fromhex(transaction)[::-1])
 
     def _pay(self, method: str, channel: DepositAddress, transaction: bytes) -> None:
@@ -68,7 +68,7 @@ class Place:
 
 @contextmanager
 def node_with_broker(folder: Path, *flags: str) -> Iterator[NodeProcess]:
-    """A node that seals when there is something to seal, with a registered broker."""
+    """Yield a node that seals when there is something to seal, with a registered broker."""
     base = f"--base-path={folder}/base"
     insert = command("key", "insert", "--chain=dev", base, "--suri=//Alice", "--key-type=brok")
     subprocess.run([*insert, "--scheme=sr25519"], env=environment(folder), check=True, capture_output=True)

@@ -42,6 +42,7 @@ RECEIVER = "0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754"
 
 
 def swap(sdk: SwapSDK) -> str:
+    """Quote, open a channel, and read its status."""
     quotes = assert_type(sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000), QuotesResponse)
     quote = quotes.dca or assert_type(quotes.regular, Quote)
     channel = assert_type(
@@ -67,11 +68,13 @@ def swap(sdk: SwapSDK) -> str:
 
 
 def short_form(sdk: SwapSDK) -> Decimal:
+    """Quote in the short form."""
     quote = assert_type(sdk.quote("BTC", "ETH", "0.1"), Quote)
     return assert_type(quote.whole_egress_amount, Decimal)
 
 
 def older_forms(sdk: SwapSDK) -> None:
+    """Use the older forms of quotes and channels."""
     answer = assert_type(sdk.get_quote("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000), QuoteResponse)
     assert_type(answer.quote, Quote)
     assert_type(
@@ -90,6 +93,7 @@ def older_forms(sdk: SwapSDK) -> None:
 
 
 def facts(sdk: SwapSDK) -> None:
+    """Read chains, assets, fees and limits."""
     assert_type(sdk.get_chains("Bitcoin"), tuple[ChainInfo, ...])
     assert_type(sdk.get_assets(chain="Ethereum"), tuple[AssetInfo, ...])
     assert_type(sdk.get_swap_limits(), SwapLimits)
@@ -99,6 +103,7 @@ def facts(sdk: SwapSDK) -> None:
 
 
 def vault_swap(sdk: SwapSDK) -> VaultSwapData:
+    """Quote a vault swap, and encode it."""
     quotes = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000, is_vault_swap=True)
     encoded = assert_type(sdk.encode_vault_swap_data(quotes.quotes[0], RECEIVER, TERMS), VaultSwapData)
     assert_type(sdk.dev_send_to_vault(encoded, 100_000_000, TERMS.refund_address), str)
@@ -106,12 +111,14 @@ def vault_swap(sdk: SwapSDK) -> VaultSwapData:
 
 
 def recovery(sdk: SwapSDK) -> None:
+    """Use each call of the recovery."""
     offered = assert_type(sdk.call(FindFailedCalls("ethereum")), tuple[Payload, ...])
     failed = assert_type(sdk.call(FetchFailedCall("ethereum", offered[0].broadcast_id)), FailedCall)
     sdk.call(CheckContracts(failed, "https://ethereum.example"))
 
 
 async def concurrently() -> None:
+    """Use the client for coroutines."""
     async with AsyncSwapSDK(OPTIONS) as sdk:
         try:
             quotes = assert_type(

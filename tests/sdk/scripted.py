@@ -21,7 +21,7 @@ Answers = Callable[[str, list[Any]], Any]
 
 
 def session(**options: Any) -> ClientSession:
-    """A session whose clock stands still and whose randomness is known."""
+    """Return a session whose clock stands still and whose randomness is known."""
     chosen = Options().replaced(
         {"network": "perseverance", "rpc_url": NODE, "broker": {"url": NODE}, **options}
     )
@@ -36,7 +36,7 @@ def _environment() -> str:
 
 
 def environment_answer() -> dict[str, Any]:
-    """A `cf_environment` without minima, so that any amount passes."""
+    """Return a `cf_environment` without minima, so that any amount passes."""
     document: dict[str, Any] = json.loads(_environment())
     minima = document["ingress_egress"]["minimum_deposit_amounts"]
     for chain in minima.values():
@@ -57,11 +57,11 @@ class Script:
         self.requests: list[dict[str, Any]] = []
 
     def run(self, call: Call[T], on: ClientSession) -> T:
-        """The result of a call."""
+        """Return the result of a call."""
         return self.follow(call.steps(on))
 
     def follow(self, steps: Steps[T]) -> T:
-        """The result of steps."""
+        """Return the result of steps."""
         try:
             wanted = next(steps)
             while True:
@@ -71,6 +71,7 @@ class Script:
             return result
 
     def answer(self, call: SdkHttpCall) -> HttpAnswer:
+        """Answer a call from the script."""
         self.calls.append(call)
         path = "/" + call.url.split("/", 3)[3] if call.url.count("/") > 2 else "/"
         if path in self.pages:

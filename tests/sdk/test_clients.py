@@ -75,7 +75,7 @@ def node(request: Request) -> bytes:
 
 
 def opening(then: Handler) -> Handler:
-    """A node that answers everything but the request for a channel, which `then` treats."""
+    """Return a node that answers everything but the request for a channel, which `then` treats."""
 
     def handle(request: Request) -> bytes | None:
         return then(request) if METHOD.encode() in request.body else node(request)
@@ -159,7 +159,7 @@ DRIPPED = {
 
 
 def dripping(start: bytes) -> Handler:
-    """An answer that goes on byte by byte, and never ends."""
+    """Return an answer that goes on byte by byte, and never ends."""
 
     def drip(request: Request) -> None:
         piece = b"1 " if start == DRIPPED["status line"] else b"0"
@@ -221,7 +221,7 @@ def test_an_answer_that_would_fill_the_memory(client: Client, handler: Handler, 
 
 
 def awaited_no_longer(then: Any) -> Handler:
-    """A service that lets the first question wait until it is closed, and answers the others."""
+    """Return a service that lets the first question wait until it is closed, and answers the others."""
     asked = iter([None])
 
     def handle(request: Request) -> bytes | None:
@@ -330,7 +330,7 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
 
 
 def service(*answers: tuple[int, dict[str, Any]]) -> Handler:
-    """A swap service that gives these answers, one after the other."""
+    """Return a swap service that gives these answers, one after the other."""
     waiting = iter(answers)
 
     def handle(request: Request) -> bytes:

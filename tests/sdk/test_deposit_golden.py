@@ -38,7 +38,7 @@ def cases() -> Iterator[tuple[str, str]]:
 
 
 def plain(value: Any) -> Any:
-    """The sample without its notation for big integers."""
+    """Return the sample without its notation for big integers."""
     if isinstance(value, dict):
         return (
             int(value["$bigint"]) if "$bigint" in value else {key: plain(item) for key, item in value.items()}

@@ -24,7 +24,7 @@ from tests.support.sdk.documents import EXAMPLES
 
 @pytest.fixture
 def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    """The services of the examples on this machine: a node, its broker and its swap service."""
+    """Yield the services of the examples on this machine: a node, its broker and its swap service."""
     states = iter(["WAITING", "SWAPPING", "COMPLETED"])
     environment = environment_answer()
     quotes = json.loads(shared("sdk-examples", "quote-v2-response.json").read_text())
@@ -81,7 +81,7 @@ def test_the_guide_has_its_examples() -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> list[Path]:
-    """A program that uses each call of both clients, and those of the guide."""
+    """Return a program that uses each call of both clients, and those of the guide."""
     paths = [tmp_path / f"example_{number}.py" for number in range(len(EXAMPLES))]
     for path, source in zip(paths, EXAMPLES, strict=True):
         path.write_text(source)

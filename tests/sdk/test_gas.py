@@ -42,7 +42,7 @@ def test_a_fee_rises_by_no_more_than_it_has_to(old: int, new: int) -> None:
 
 
 def proposed(tip: int, paid: Any) -> dict[str, Any]:
-    """The answers of a provider that proposes a tip, and those that the last blocks took."""
+    """Return the answers of a provider that proposes a tip, and those that the last blocks took."""
     return {"eth_maxPriorityFeePerGas": hex(tip), "eth_feeHistory": {"reward": paid}}
 
 

@@ -63,7 +63,7 @@ def texts(alias: Any) -> list[str]:
 
 
 def typed(report: str) -> list[int]:
-    """The lines of REFUSED in which a type checker found an error."""
+    """Return the lines of REFUSED in which a type checker found an error."""
     return sorted({int(line) for line in re.findall(r"names_refused\.py:(\d+):.*\berror\b", report)})
 
 

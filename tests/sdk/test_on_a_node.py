@@ -32,7 +32,7 @@ def events(place: Place) -> list[tuple[str, Any]]:
 
 
 def opened(place: Place) -> dict[str, Any]:
-    """The channel that the newest block opens."""
+    """Return the channel that the newest block opens."""
     (event_fields,) = (
         fields
         for pallet, (name, fields) in (event for event in events(place) if isinstance(event[1], tuple))
@@ -43,7 +43,7 @@ def opened(place: Place) -> dict[str, Any]:
 
 
 def request(sdk: Any, **more: Any) -> Any:
-    """A request for a channel from ether to bitcoin."""
+    """Return a request for a channel from ether to bitcoin."""
     price = FillOrKillParams(RECEIVER, 5, min_price="0.03")
     return sdk.request_deposit_address("Ethereum", "ETH", "Bitcoin", "BTC", REFUND, ETHER, price, **more)
 
@@ -76,7 +76,7 @@ def test_terms_and_shares_arrive_as_they_were_meant(form: Form, place: Place) ->
 
 
 def chain_now(place: Place) -> int:
-    """The time of the chain's best block, Unix milliseconds: a channel of the node's broker expires by it."""
+    """Return the time of the chain's best block, Unix milliseconds, by which channels expire."""
     return stored_time(place.node.call("state_getStorage", NOW_KEY))
 
 

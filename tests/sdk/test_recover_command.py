@@ -43,7 +43,7 @@ def evm(tmp_path: Path, compiled: None) -> Iterator[Evm]:
 
 
 def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[str, Any]:
-    """A vector whose payload pays what the test wants, signed by the same key."""
+    """Return a vector whose payload pays what the test wants, signed by the same key."""
     test_vector = vector("native-ethereum-even-key")
     secret = raw(test_vector["inputs"]["agg_secret"])
     call = transfer_fallback(TransferParams(NATIVE_TOKEN, raw(recipient), amount))

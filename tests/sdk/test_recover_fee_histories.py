@@ -43,7 +43,7 @@ class Fee:
 
 
 def history(random: Random) -> list[Fee]:
-    """The fees of some hundred blocks, by the rule of EIP-1559: calm, a rush, or fees that collapse."""
+    """Return the fees of some hundred blocks, by the rule of EIP-1559: calm, a rush, or a collapse."""
     base = random.choice([7, random.randrange(1, 10 ** random.randrange(1, 14))])
     tip = random.randrange(10 ** random.randrange(1, 12))
     if random.random() < 0.2:
@@ -93,7 +93,7 @@ class Provider(Script):
         return {"jsonrpc": "2.0", "id": request["id"], "result": self.result(**request)}
 
     def result(self, method: str, params: list[Any], **_: Any) -> Any:
-        """The answer to a request."""
+        """Return the answer to a request."""
         if method == "eth_getBlockByNumber":
             return self._block(params[0])
         if method == "eth_getTransactionCount":
@@ -123,7 +123,7 @@ class Provider(Script):
 
 
 def _listed(sent: UnsignedTransaction) -> dict[str, Any]:
-    """A transaction of the sender, as a node lists it in its pending block."""
+    """Return a transaction of the sender, as a node lists it in its pending block."""
     fields = {name: hex(value) if isinstance(value, int) else value for name, value in sent.fields().items()}
     data = fields.pop("data")
     return fields | {"from": checksum_address(SENDER), "hash": "0x" + "77" * 32, "input": data}
@@ -189,7 +189,7 @@ class LyingProvider(Provider):
         return {"reward": [[lie]]} if method == "eth_feeHistory" and self.random.random() < 0.8 else lie
 
     def _waiting(self) -> dict[str, Any]:
-        """A transaction of the sender that makes the payment, and that was never sent."""
+        """Return a transaction of the sender that makes the payment, and that was never sent."""
         payload = self.payload
         unsigned = UnsignedTransaction(payload.chain_id, payload.vault, payload.data, NONCE, self.gas, 1, 1)
         return _listed(unsigned) | {"maxFeePerGas": self._lie(), "maxPriorityFeePerGas": self._lie()}

@@ -67,7 +67,7 @@ def swaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoSwaps]:
 
 
 def opened(node: NodeProcess) -> dict[str, Any]:
-    """A deposit channel for bitcoin to the receiver."""
+    """Return a deposit channel for bitcoin to the receiver."""
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
     channel: dict[str, Any] = node.call(
         "broker_request_swap_deposit_address", BTC, ETH, RECEIVER, 0, None, None, None, terms
@@ -76,7 +76,7 @@ def opened(node: NodeProcess) -> dict[str, Any]:
 
 
 def broadcasts(node: NodeProcess) -> dict[int, str]:
-    """The transactions of the broadcasts to Ethereum that succeeded."""
+    """Return the transactions of the broadcasts to Ethereum that succeeded."""
     best = int(node.call("chain_getHeader")["number"], 16)
     return {
         event["fields"]["broadcast_id"]: event["fields"]["transaction_ref"]

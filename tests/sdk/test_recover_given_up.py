@@ -42,7 +42,7 @@ def chain(life: PayoutsOfLife) -> Iterator[Loopback]:
 
 
 def given_up(life: PayoutsOfLife) -> Payload:
-    """The newest call that the State Chain has given up, and that its vault takes."""
+    """Return the newest call that the State Chain has given up, and that its vault takes."""
     vaults = Vaults(life)
     expired = {
         (event.pallet.removesuffix("IngressEgress"), event.fields["broadcast_id"])
@@ -60,7 +60,7 @@ def recover(server: Loopback, call: Payload, *arguments: str) -> Result:
 
 
 def by_receiver(server: Loopback, call: Payload) -> str:
-    """What a search for the receiver has found, as JSON; several calls may pay it."""
+    """Return what a search for the receiver has found, as JSON; several calls may pay it."""
     line = ["recover", "--for", call.recipient_text, "--node", server.url, "--json"]
     return CliRunner().invoke(cli, line).output
 

@@ -23,7 +23,7 @@ def block_with(**members: Any) -> Callable[[Any], Any]:
 
 
 def unused(result: Any) -> Any:
-    """The answer of the key manager for a nonce that it has not seen."""
+    """Return the answer of the key manager for a nonce that it has not seen."""
     return "0x" + "00" * 32 if result == "0x" + "00" * 31 + "01" else result
 
 

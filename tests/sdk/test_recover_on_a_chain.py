@@ -58,7 +58,7 @@ on_an_evm_chain = pytest.mark.usefixtures("anvil")
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[NodeProcess]:
-    """A development chain that makes blocks when asked, with a registered broker."""
+    """Yield a development chain that makes blocks when asked, with a registered broker."""
     require_eth_account()
     with node_with_broker(tmp_path) as running:
         yield running
@@ -82,7 +82,7 @@ def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) 
 
 
 def recover(node: NodeProcess | Loopback, *arguments: str) -> Result:
-    """The command against a node, with a swap service that does not answer unless another is named."""
+    """Return the command against a node, with a swap service that does not answer unless another is named."""
     return CliRunner().invoke(cli, ["recover", "--backend", NO_SERVER, *arguments, "--node", node.url])
 
 
@@ -142,7 +142,7 @@ def test_a_rotation_between_the_failure_and_its_recovery(
 
 
 def printed_command(node: NodeProcess, channel: str) -> list[str]:
-    """The arguments of the command that the status of a failed swap prints."""
+    """Return the arguments of the command that the status of a failed swap prints."""
     where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
     status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
     lines = status.output.splitlines()
@@ -244,7 +244,7 @@ def test_the_receiver_names_the_calls_that_are_not_paid_yet(
 
 
 def page_of_programs(node: NodeProcess, evm: Evm) -> None:
-    """The program of the guide's page, on this node and this chain."""
+    """Run the program of the guide's page, on this node and this chain."""
     program = block("docs/guide/recover-programs.md", "import time")
     for place, url in (("http://127.0.0.1:9944", node.url), ("http://127.0.0.1:8545", evm.url)):
         program = program.replace(place, url)

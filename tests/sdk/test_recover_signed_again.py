@@ -56,7 +56,7 @@ class SignedAgain:
         ]
 
     def deposit_address(self) -> str:
-        """The address of the channel whose receiver the batch pays."""
+        """Return the address of the channel whose receiver the batch pays."""
         (channel,) = [
             channel
             for channel in self.life.model.channels

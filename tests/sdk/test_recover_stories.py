@@ -51,7 +51,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 @pytest.fixture(scope="module")
 def evm_of(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Evm]]:
-    """The local EVM chain of a chain, with contracts that have the State Chain's key."""
+    """Yield the local EVM chain of a chain, with contracts that have the State Chain's key."""
     running: dict[str, Evm] = {}
     with ExitStack() as stack:
 
@@ -86,7 +86,7 @@ class Teller:
         self.coin, self.token = ({"chain": chain, "asset": asset} for asset in (coin, token))
 
     def tell(self, kind: str) -> Story:
-        """A story of one kind."""
+        """Return a story of one kind."""
         return {
             "a transfer": lambda: self._transfer(self.coin),
             "a token": lambda: self._transfer(self.token),
@@ -139,7 +139,7 @@ class Teller:
         return self.node.call(method, source, target, receiver, *more)
 
     def _paid(self, channel: Any, asset: Any, amount: int, receivers: list[str]) -> Story:
-        """The channel is paid, and blocks go by until its payout has failed."""
+        """Pay the channel, and make blocks until its payout has failed."""
         transaction, where = next(NUMBERS).to_bytes(32, "big"), channel["address"]
         self.node.call("dev_deposit", where, asset, hex(amount), "0x" + transaction.hex())
         is_bitcoin = asset is BTC
@@ -184,7 +184,7 @@ def balance(evm: Evm, token: str | None, account: str) -> int:
 
 
 def stock(evm: Evm, vault: bytes, token: str) -> None:
-    """The vault owns as much of a token as it may have to pay."""
+    """Give the vault as much of a token as it may have to pay."""
     evm.call("anvil_setCode", token, evm.call("eth_getCode", evm.deploy("Purse"), "latest"))
     mint = keccak_256(b"mint(address,uint256)")[:4].hex()
     evm.send("0x" + mint + vault.hex().rjust(64, "0") + f"{10**30:064x}", to=token)

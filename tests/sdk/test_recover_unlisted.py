@@ -37,7 +37,7 @@ def spelled(address: str) -> str:
 
 
 def status(chain: str, receiver: str, amount: int, test_vector: dict[str, Any]) -> dict[str, Any]:
-    """The status of a swap that paid a receiver, with the signed transaction of its payout."""
+    """Return the status of a swap that paid a receiver, with the signed transaction of its payout."""
     document = json.loads(shared("sdk-examples", "status-v2.json").read_text())
     swap: dict[str, Any] = document["states"]["FAILED_broadcast_aborted"]
     result = test_vector["rpc_result"]
@@ -55,7 +55,7 @@ def status(chain: str, receiver: str, amount: int, test_vector: dict[str, Any]) 
 
 
 def forgetful_chain(chain: str, test_vector: dict[str, Any], swap: dict[str, Any]) -> Any:
-    """A State Chain that lists no failed call and has pruned all events, and a swap service."""
+    """Return a State Chain that lists no failed call and has pruned all events, and a swap service."""
     script = state_chain(test_vector | {"rpc_method": f"cf_failed_call_{chain.lower()}"}, offered=False)
     pruned = {"error": {"code": 4003, "message": "State already discarded"}}
 

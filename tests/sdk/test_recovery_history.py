@@ -81,7 +81,7 @@ def events_of(*events: Named) -> Findings:
 
 
 def signed(block: int, number: int, call: VaultCall, nonce: int = 9) -> Named:
-    """A broadcast's signed transaction; the signature is of any bytes."""
+    """Return a broadcast's signed transaction; the signature is of any bytes."""
     data = call.data(nonce, Signature(bytes(32), bytes(20)))
     payload = {"chain_id": 1, "contract": b"\x0c" * 20, "data": data, "gas_limit": None}
     fields = {"broadcast_id": number, "transaction_payload": payload}

@@ -49,7 +49,7 @@ WANTED = (
 
 
 def payouts(life: PayoutsOfLife) -> Iterator[tuple[int, Paid]]:
-    """The swaps of a life, and what each of their payouts pays on an EVM chain."""
+    """Yield the swaps of a life, and what each of their payouts pays on an EVM chain."""
     receivers: dict[int, dict[str, bytes]] = {}
     for block in life.history:
         for event in block.events:
@@ -136,7 +136,7 @@ def _by_numbers(node: LifeNode, vaults: Vaults) -> None:
 
 
 def found_by_number(node: LifeNode, chain: str, number: int) -> tuple[Payload, ...]:
-    """The calls to which `cfnode recover CHAIN NUMBER` leads."""
+    """Return the calls to which `cfnode recover CHAIN NUMBER` leads."""
     on = node.session()
     try:
         failed = node.run(FetchFailedCall(chain, number), on)
@@ -152,7 +152,7 @@ def found_by_number(node: LifeNode, chain: str, number: int) -> tuple[Payload, .
 
 
 def _by_statuses(life: PayoutsOfLife, vaults: Vaults) -> None:
-    """A status says that a payout is lost or was made only if no vault takes a call for it.
+    """Check that a status says that a payout is lost or was made only if no vault takes a call for it.
 
     It hands out no call with the signature of an earlier key, and none that an authority is to send.
     """

@@ -19,14 +19,14 @@ def opening(block: int, number: int, address: str = DEPOSIT) -> Named:
 
 
 def from_channel(block: int, swap: int, number: int, address: str = DEPOSIT) -> Named:
-    """A swap request of a channel's deposit."""
+    """Return a swap request of a channel's deposit."""
     at, pallet, name, fields = request(block, swap)
     origin = {"channel_id": number, "deposit_address": ("Btc", address.encode())}
     return at, pallet, name, fields | {"origin": ("DepositChannel", origin)}
 
 
 def failed(block: int, swap: int, call: int) -> tuple[Named, ...]:
-    """The payout of a swap, which its receiver did not take."""
+    """Return the payout of a swap, which its receiver did not take."""
     amount = 10**18 + swap
     sent = egress(block, swap, swap, amount=amount)
     return sent, batch(block, swap, swap), success(block + 1, swap), fallback(block + 1, call, amount=amount)

@@ -73,7 +73,7 @@ def terms(kind: Kind) -> FillOrKillParams:
 
 
 async def opened(sdk: Any, kind: Kind, place: Place) -> tuple[DepositAddress, Quote | None]:
-    """A channel of this kind, and the quote that it is for."""
+    """Return a channel of this kind, and the quote that it is for."""
     shares = [AffiliateBroker(place.affiliate, AFFILIATE_BPS)] if kind.affiliates else []
     message = MESSAGE if kind.ccm else None
     if kind.version == 1:
@@ -101,7 +101,7 @@ async def opened(sdk: Any, kind: Kind, place: Place) -> tuple[DepositAddress, Qu
 
 
 async def followed(sdk: Any, place: Place, channel: DepositAddress) -> tuple[list[str], SwapStatus]:
-    """The states from the open channel to the end, a transaction seen and confirmed on the way."""
+    """Return the states from the open channel to the end, a transaction seen and confirmed on the way."""
     states: list[str] = []
     transaction = ""
     for _ in range(BLOCKS):

@@ -42,7 +42,7 @@ def open_sockets() -> int:
 
 
 async def connected(served: Served, data: bytes) -> trio.SocketStream:
-    """A connection on which `data` was sent."""
+    """Return a connection on which `data` was sent."""
     stream = await trio.open_tcp_stream("127.0.0.1", served.port)
     await stream.send_all(data)
     return stream

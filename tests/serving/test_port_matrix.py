@@ -51,7 +51,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pro
 
 @pytest.fixture(scope="module")
 def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
-    """A local EVM chain; without py-evm its tests are skipped."""
+    """Yield a local EVM chain; without py-evm its tests are skipped."""
     require_py_evm()
     with running_programs(tmp_path_factory.mktemp("evm"), "evm") as running:
         yield running["evm"]
@@ -59,7 +59,7 @@ def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 
 @pytest.fixture
 def program(request: pytest.FixtureRequest, name: str) -> Program:
-    """The program that a test names by itself, or by its port."""
+    """Return the program that a test names by itself, or by its port."""
     kind = PORTS.get(name, name)
     fixture: Program = request.getfixturevalue("evm" if kind == "evm" else "programs")
     return fixture if isinstance(fixture, Program) else fixture[kind]
@@ -88,7 +88,7 @@ def cells() -> list[tuple[str, str]]:
 
 
 def check_wait(p99: float, idle: float) -> None:
-    """An honest client waits hardly longer than without an attack."""
+    """Check that an honest client waits hardly longer than without an attack."""
     if repeats(1, 0):
         assert p99 <= max(MAX_P99_S, SLOWER * idle), f"{p99:.3f} s, idle {idle:.3f} s"
 

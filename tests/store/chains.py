@@ -20,17 +20,19 @@ SET_CHANGE = DigestItem(DigestKind.CONSENSUS, b"FRNK", b"\1\0\0\0\0\0")
 def genesis_of(
     top: Mapping[bytes, bytes], children: Mapping[bytes, Mapping[bytes, bytes]] | None = None
 ) -> Header:
+    """Return the genesis header of these entries."""
     root = initial_state(top, children or {}, 1).root
     return Header(bytes(32), 0, root, bytes(32))
 
 
 def child_of(parent: Header, *digest: DigestItem) -> Header:
-    """A header that no other call returns; its state root is a name, not the root of anything."""
+    """Return a header that no other call returns; its state root is a name, not the root of anything."""
     unique = blake2_256(next(_serial).to_bytes(8, "big"))
     return Header(parent.hash, parent.number + 1, unique, bytes(32), digest)
 
 
 def changes_for(header: Header, storage: Table, nodes: Table | None = None) -> Changes:
+    """Return the changes that lead to a header."""
     return Changes(
         storage={child: dict(table) for child, table in storage.items()},
         nodes={child: dict(table) for child, table in (nodes or {}).items()},

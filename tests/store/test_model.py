@@ -264,7 +264,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 @pytest.fixture(autouse=True, scope="module")
 def small_bound_on_held_blocks() -> Iterator[None]:
-    """A few blocks reach the bound on held ones."""
+    """Let a few blocks reach the bound on held ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finality, "MAX_HELD_BEFORE_WINDOW", MAX_BEHIND)
         yield

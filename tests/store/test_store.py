@@ -44,7 +44,7 @@ def begin(store: Store, **top: bytes) -> Header:
 
 
 def add(store: Store, header: Header, value: bytes | None = None) -> Header:
-    """Adds a block that writes its value, or its own state root, under KEY."""
+    """Add a block that writes its value, or its own state root, under KEY."""
     changes = changes_for(header, {b"": {KEY: value or header.state_root}})
     store.add_block(header, [b"extrinsic of " + header.hash], changes)
     return header

@@ -30,12 +30,12 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def module_names(folder: Path) -> list[str]:
-    """The names of the test modules below a folder of this project."""
+    """Return the names of the test modules below a folder of this project."""
     files = (path for path in folder.rglob("test_*.py") if path.is_relative_to(ROOT))
     return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
 
 
 def rotated(names: list[str], worker: int, workers: int) -> list[str]:
-    """The names, beginning with a worker's own part of them."""
+    """Return the names, beginning with a worker's own part of them."""
     first = len(names) * worker // workers
     return names[first:] + names[:first]

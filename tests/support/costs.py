@@ -21,10 +21,12 @@ from tests.support.forking import ForkingPopen
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option `--costs`."""
     parser.addoption("--costs", metavar="FOLDER", help="write what each test costs to files in FOLDER")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the recorder if `--costs` is given."""
     if folder := config.getoption("--costs"):
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
         config.pluginmanager.register(Recorder(Path(folder) / f"{worker}.jsonl"), "costs of tests")
@@ -57,18 +59,22 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, Any, Any]:
+        """Measure the collection."""
         return (yield from self._measured("collection"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Measure the setup of a test."""
         return (yield from self._measured("setup", item.nodeid))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Measure the call of a test."""
         return (yield from self._measured("call", item.nodeid))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Measure the teardown of a test."""
         return (yield from self._measured("teardown", item.nodeid))
 
 

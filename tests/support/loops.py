@@ -16,6 +16,8 @@ Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
 
 def under_trio(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a scenario under trio, for at most two minutes."""
+
     async def bounded() -> None:
         with trio.fail_after(120):
             await scenario()
@@ -24,6 +26,8 @@ def under_trio(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def under_asyncio(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a scenario under asyncio, for at most two minutes; no task may be left."""
+
     async def bounded() -> None:
         async with asyncio.timeout(120):
             await scenario()

@@ -76,7 +76,7 @@ def copy_new_books(put: Callable[[Any, str, Any], None]) -> None:
 
 @cache
 def new_books() -> bytes:
-    """The content of a file with the newest tables, made by the migrations."""
+    """Return the content of a file with the newest tables, made by the migrations."""
     from cfnode.ledger.database import Database, sqlite_url
 
     with TemporaryDirectory(prefix="cfnode-books-") as folder:

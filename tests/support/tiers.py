@@ -74,10 +74,12 @@ LEFT_OUT = "Left out: tests with several programs, or programs by others; script
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option `--world`."""
     parser.addoption("--world", action="store_true", help="also run the tests with several programs")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark of world tests, and the watch over them."""
     config.addinivalue_line("markers", f"{WORLD}: has several programs, or programs by others")
     config.pluginmanager.register(Watch(), "programs of a test")
 
@@ -88,7 +90,7 @@ def plays_world(config: pytest.Config) -> bool:
 
 
 def named_files(arguments: Sequence[str]) -> set[Path]:
-    """The files that a command line names, by themselves or by a test in them."""
+    """Return the files that a command line names, by themselves or by a test in them."""
     paths = (Path(argument.partition("::")[0]) for argument in arguments)
     return {path.resolve() for path in paths if path.is_file()}
 
@@ -112,6 +114,7 @@ def put_longest_first(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Sort the tests by length, and mark those of world fixtures."""
     put_longest_first(items)
     for item in items:
         if WORLD_FIXTURES & set(getattr(item, "fixturenames", ())):
@@ -127,6 +130,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say that world tests were left out."""
     if not plays_world(terminalreporter.config):
         terminalreporter.write_line(LEFT_OUT)
 
@@ -157,6 +161,7 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        """Keep the fixture that is set up."""
         before, self._fixture = self._fixture, fixturedef
         try:
             return (yield)
@@ -165,6 +170,7 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Keep the fixtures of the test's own."""
         fixtures = getattr(item, "_fixtureinfo", None)
         self._own = set(chain.from_iterable(fixtures.name2fixturedefs.values())) if fixtures else set()
         self._most = []
@@ -172,6 +178,7 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Fail a test of the first tier that starts several programs."""
         result = yield
         is_whole = item.config.getoption("--all")  # in which tests of each tier start more programs
         if len(self._most) > 1 and not is_whole and item.get_closest_marker(WORLD) is None:

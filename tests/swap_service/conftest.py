@@ -14,6 +14,7 @@ from tests.swap_service.partners import Chain, books_of, broker_chain
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
+    """Yield a chain with a broker."""
     with broker_chain(tmp_path_factory.mktemp("chain")) as started:
         yield started
 
@@ -22,11 +23,13 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
 def books(
     chain: Chain, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
+    """Yield the books of the chain, of both kinds in turn."""
     with books_of(chain.url, request.param, tmp_path_factory.mktemp("books")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def service(chain: Chain, books: Database) -> Iterator[Service]:
+    """Yield the running swap service."""
     with running_service(books, chain.url, chain.url) as started:
         yield started

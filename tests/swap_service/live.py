@@ -31,11 +31,11 @@ class Service:
     url: str
 
     def get(self, path: str, **query: Any) -> httpx.Response:
-        """The answer to a GET."""
+        """Return the answer to a GET."""
         return HTTP.get(self.url + path, params=query)
 
     def post(self, path: str, document: Any, **headers: str) -> httpx.Response:
-        """The answer to a POST."""
+        """Return the answer to a POST."""
         return HTTP.post(self.url + path, json=document, headers=headers)
 
 
@@ -43,7 +43,7 @@ class Service:
 def running_service(
     database: Database, node: str, broker: str | None = None, token_file: Path | None = None
 ) -> Iterator[Service]:
-    """A service on a free port."""
+    """Yield a service on a free port."""
     is_started, handles = threading.Event(), dict[str, Any]()
 
     async def run() -> None:

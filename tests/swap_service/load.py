@@ -61,7 +61,7 @@ class ServiceProcess:
         raise AssertionError(self.log_path.read_text())
 
     def kill(self) -> None:
-        """kill -9, if it runs."""
+        """Kill -9, if it runs."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -69,7 +69,7 @@ class ServiceProcess:
 
 @contextmanager
 def serving(folder: Path, chain: Chain, database: str, *more: str) -> Iterator[ServiceProcess]:
-    """A service until its end; `more` are flags."""
+    """Yield a service until its end; `more` are flags."""
     service = ServiceProcess(folder, chain.url, database, *more)
     try:
         yield service
@@ -102,7 +102,7 @@ def open_many(
 
 
 def marked(mark: int) -> dict[str, Any]:
-    """The request with a mark."""
+    """Return the request with a mark."""
     return CHANNEL | {"refund_params": CHANNEL["refund_params"] | {"min_price_x128": str(mark)}}
 
 

@@ -53,7 +53,7 @@ _NAMES = count(1)
 
 
 def order() -> dict[str, Any]:
-    """A request whose terms no other one has."""
+    """Return a request whose terms no other one has."""
     return CHANNEL | {"refund_params": CHANNEL["refund_params"] | {"min_price_x128": str(next(_KEYS))}}
 
 
@@ -66,7 +66,7 @@ class Chain:
     affiliate: str
 
     def swap(self, address: str) -> None:
-        """A deposit, and blocks until the swap has ended."""
+        """Make a deposit, and blocks until the swap has ended."""
         self.chain.deposit(address, "Btc", BITCOIN)
         self.chain.new_block(8)
         self.chain.finalize()
@@ -74,7 +74,7 @@ class Chain:
 
 @contextmanager
 def broker_chain(folder: Path, *flags: str) -> Iterator[Chain]:
-    """A node whose broker is registered."""
+    """Yield a node whose broker is registered."""
     with running_node(folder, "--state-pruning=archive", *flags) as node, DevChain(node.url) as chain:
         chain.do(dev_calls.first_block())
         chain.broker.register()
@@ -90,7 +90,7 @@ def followed(database: Database, url: str) -> None:
 
 @contextmanager
 def books_of(url: str, kind: str, folder: Path) -> Iterator[Database]:
-    """The books of a node in a new database, `sqlite` or `postgresql`; skips the test without PostgreSQL."""
+    """Yield a node's books in a new database, `sqlite` or `postgresql`; skip the test without PostgreSQL."""
     with ExitStack() as stack:
         if kind == "sqlite":
             database = Database(sqlite_url(folder / "books.sqlite"))
@@ -113,19 +113,22 @@ class Api:
 
     @classmethod
     def of(cls, url: str, database: Database, **terms: Any) -> Api:
-        """A new partner; without terms, with a commission of 15 basis points and 6,000 requests a minute."""
+        """Return a new partner; by default with 15 basis points and 6,000 requests a minute."""
         name = f"partner{next(_NAMES)}"
         settings = {"commission_bps": 15, "rate": 6_000} | terms
         return cls(url, registry.add(database, Partner(name, **settings)), name)
 
     @property
     def headers(self) -> dict[str, str]:
+        """The header with the partner's key."""
         return {"authorization": f"Bearer {self.key}"}
 
     def get(self, path: str, **query: Any) -> httpx.Response:
+        """Return the response to a GET."""
         return HTTP.get(self.url + path, params=query, headers=self.headers)
 
     def post(self, path: str, document: Any, **headers: str) -> httpx.Response:
+        """Return the response to a POST."""
         return HTTP.post(self.url + path, json=document, headers=self.headers | headers)
 
     def open(self, document: Any = CHANNEL, key: str | None = None) -> httpx.Response:
@@ -145,7 +148,7 @@ def code_of(answer: httpx.Response) -> tuple[int, str]:
 
 
 def channels(chain: Chain) -> int:
-    """The number of SwapDepositAddressReady events of the whole chain."""
+    """Return the number of SwapDepositAddressReady events of the whole chain."""
     head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
     hashes = [chain.chain.rpc("chain_getBlockHash", number) for number in range(1, head + 1)]
     return sum(

@@ -16,7 +16,7 @@ RECYCLED_S = 3 * 86_400
 
 
 def opened(chain: DevChain, source: str = "Eth", target: str = "Btc", **terms: Any) -> tuple[ChannelId, str]:
-    """A new channel of the broker's node, and its address."""
+    """Return a new channel of the broker's node, and its address."""
     receiver, back = (BTC_ADDRESS, EVM_ADDRESS) if target == "Btc" else (EVM_ADDRESS, EVM_ADDRESS)
     terms = {"refund_address": back} | terms
     answer = chain.broker.open_channel(source, target, receiver, **terms)
@@ -24,7 +24,7 @@ def opened(chain: DevChain, source: str = "Eth", target: str = "Btc", **terms: A
 
 
 def swapped(chain: DevChain, address: str, amount: int = ETHER, blocks: int = 8) -> None:
-    """A deposit, and blocks until the swap has ended."""
+    """Make a deposit, and blocks until the swap has ended."""
     chain.deposit(address, "Eth", amount)
     chain.new_block(blocks)
 

@@ -25,7 +25,7 @@ class SlowLink:
         self.metadata_calls = 0
 
     async def batch(self, calls: Sequence[tuple[str, list[Any]]]) -> list[Any]:
-        """The answers."""
+        """Return the answers."""
         known = {"chain_getBlockHash": BLOCK, "state_getRuntimeVersion": {"specVersion": 7}}
         if "state_call" not in dict(calls):
             return [known[method] for method, _ in calls]

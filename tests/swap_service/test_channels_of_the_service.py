@@ -37,7 +37,7 @@ def channel_status(books: Books, channel: ChannelId) -> dict[str, Any] | None:
 
 
 def announced(books: Books, number: int) -> ChannelId:
-    """The service's channel, opened in a block that the books do not have."""
+    """Return the service's channel, opened in a block that the books do not have."""
     channel = ChannelId("Ethereum", NUMBER, number)
     expect(books.database, ServiceChannel(channel, ETHER, 1_000, opening(0, OURS).fields))
     return channel

@@ -28,7 +28,7 @@ BTC = {"chain": "Bitcoin", "asset": "BTC"}
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
-    """A day of business, and what goes wrong in one: a deposit that is too small, one without a swap."""
+    """Yield a day of business, and what goes wrong in one: a deposit too small, one without a swap."""
     folder = tmp_path_factory.mktemp("chain")
     with running_node(folder, "--state-pruning=archive") as node, DevChain(node.url) as chain:
         played = play(node.url, chain)
@@ -48,7 +48,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
 def books(
     day: Day, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
-    """The books of the day, of both kinds in turn."""
+    """Yield the books of the day, of both kinds in turn."""
     with books_of(day.url, request.param, tmp_path_factory.mktemp("books")) as opened:
         yield opened
 
@@ -61,7 +61,7 @@ def service(day: Day, books: Database) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A node of another chain."""
+    """Yield a node of another chain."""
     with another_chain(tmp_path_factory.mktemp("other")) as url:
         yield url
 
@@ -81,7 +81,7 @@ def references(day: Day) -> list[str]:
 
 
 def transactions(service: Service, names: list[str]) -> list[str]:
-    """The transactions of the deposits."""
+    """Return the transactions of the deposits."""
     statuses = [service.get(f"/v2/swaps/{name}").json() for name in names]
     return [status["deposit"]["txRef"] for status in statuses if "txRef" in status.get("deposit", {})]
 

@@ -25,7 +25,7 @@ TOKENS = {"reader": "read-" + "r" * 32, "shop": "shop-" + "s" * 32}
 
 @pytest.fixture(scope="module")
 def nowhere() -> Iterator[Database]:
-    """The database of a server that does not run."""
+    """Yield the database of a server that does not run."""
     database = Database("postgresql://books@127.0.0.1:9/books")
     yield database
     database.close()

@@ -271,7 +271,7 @@ def is_open(port: int) -> bool:
 
 
 def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: int) -> idempotency.Order:
-    """A request that was sent, and whose answer was lost with its process."""
+    """Return a request that was sent, and whose answer was lost with its process."""
     partner = registry.require(books, api.name)
     order = idempotency.place(books, partner, key, digest_of(document), "d" * 32, 5, head)
     assert isinstance(order, idempotency.Order)

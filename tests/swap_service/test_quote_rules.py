@@ -33,7 +33,7 @@ class Block:
         self.asked: list[dict[str, Any]] = []
 
     async def value(self, function: str, /, **arguments: Any) -> Any:
-        """The answer to a method."""
+        """Return the answer to a method."""
         if function == "cf_pool_simulate_swap":
             self.asked.append(arguments)
             return self._simulated(**arguments)
@@ -43,7 +43,7 @@ class Block:
         return answer
 
     async def values(self, *calls: ApiCall) -> list[Any]:
-        """The answers to several methods."""
+        """Return the answers to several methods."""
         return [await self.value(function, **arguments) for function, arguments in calls]
 
     def _simulated(self, amount: int, exclude_fees: list[str], **_: Any) -> dict[str, Any]:

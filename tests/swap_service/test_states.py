@@ -61,7 +61,7 @@ class Record:
 
 
 def opened(record: Record, block: int = CHANNEL.block, boost_fee: int = 0, source: str = "Eth") -> None:
-    """The channel's opening."""
+    """Write the channel's opening."""
     address = ("Eth", EVM)
     fields = {
         "source_asset": source, "destination_asset": "Btc", "deposit_address": address,
@@ -75,7 +75,7 @@ def opened(record: Record, block: int = CHANNEL.block, boost_fee: int = 0, sourc
 
 
 def deposited(record: Record, block: int, action: Any) -> None:
-    """A deposit to the channel's number."""
+    """Write a deposit to the channel's number."""
     fields = {"asset": "Eth", "amount": ETHER, "deposit_details": {"tx_hashes": (bytes(32),)},
               "channel_id": CHANNEL.number, "ingress_fee": 0, "action": action}  # fmt: skip
     keys: list[Key] = [("channel", CHANNEL.chain, CHANNEL.number), ("transaction", bytes(32))]
@@ -85,7 +85,7 @@ def deposited(record: Record, block: int, action: Any) -> None:
 
 
 def requested(record: Record, block: int, number: int = 1) -> None:
-    """A swap from the channel, by default number 1."""
+    """Write a swap from the channel, by default number 1."""
     origin, output = {"channel_id": CHANNEL.number}, ("Egress", {"output_address": BOUGHT})
     expiry = ("RefundIfExpires", {"refund_address": ("ExternalAddress", ("Eth", EVM))})
     fields = {"swap_request_id": number, "input_asset": "Eth", "output_asset": "Btc", "input_amount": ETHER,
@@ -98,7 +98,7 @@ def requested(record: Record, block: int, number: int = 1) -> None:
 
 
 def paid_out(record: Record, block: int) -> None:
-    """The output of swap 1, egress 3 of Bitcoin."""
+    """Write the output of swap 1, egress 3 of Bitcoin."""
     fields = {
         "swap_request_id": 1,
         "egress_id": ("Bitcoin", 3),
@@ -205,7 +205,7 @@ def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> No
 
 
 def refunded(record: Record, block: int, number: int, egress: int) -> None:
-    """A refund of 5 wei, to the channel's refund address, of a swap."""
+    """Write a refund of 5 wei, to the channel's refund address, of a swap."""
     fields = {"swap_request_id": number, "egress_id": ("Ethereum", egress), "asset": "Eth", "amount": 5,
               "egress_fee": (0, "Eth")}  # fmt: skip
     keys: list[Key] = [("request", number), ("egress", "Ethereum", egress)]

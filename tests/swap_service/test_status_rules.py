@@ -37,14 +37,14 @@ def hex_of(data: bytes) -> str:
 
 @pytest.fixture
 def record() -> Record:
-    """A channel that is open."""
+    """Return a channel that is open."""
     new_record = Record()
     new_record.opened()
     return new_record
 
 
 def swapping(record: Record, **request: Any) -> None:
-    """A deposit has begun the swap."""
+    """Let a deposit begin the swap."""
     record.requested(**request)
     record.deposited()
 

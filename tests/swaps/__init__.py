@@ -1,0 +1,1 @@
+"""Tests of the owner of a swap."""

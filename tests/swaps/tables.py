@@ -20,12 +20,12 @@ def state_table() -> str:
 
 
 def step_table() -> str:
-    """The steps of a swap."""
+    """Return the steps of a swap."""
     return _transitions(STEPS)
 
 
 def payout_table() -> str:
-    """The steps of a payout."""
+    """Return the steps of a payout."""
     return _transitions(PAYOUT_STEPS)
 
 

@@ -27,9 +27,7 @@ def test_each_bad_input_has_the_test_that_its_row_names() -> None:
 
 
 def test_the_names_of_events_about_swaps_stand_in_one_place() -> None:
-    """The development chain's own runtime and log, and what reads other states of the chain, are not rooms of
-    swaps.
-    """
+    """Rooms of swaps exclude the chain's own runtime, and readers of other states of the chain."""
     rooms = ("swaps", "swap_service", "ledger", "dashboard", "devchain/swaps")
     names = {f'"{name.value}"' for name in Name}
     names_by_path = {

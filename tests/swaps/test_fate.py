@@ -125,7 +125,7 @@ def test_the_fate_is_decided_in_one_place() -> None:
 
 
 def _chosen(node: ast.AST) -> Iterator[ast.expr]:
-    """The values that a statement or a call makes the fate of a payout."""
+    """Yield the values that a statement or a call makes the fate of a payout."""
     match node:
         case (
             ast.Return(value=ast.expr() as value)

@@ -27,7 +27,7 @@ IN_ALL_ROOMS = repeats(True, False)
 
 
 def played(seed: int, folder: Path, *, recomputes: bool = False) -> Life:
-    """A whole life, in which all rooms agree."""
+    """Return a whole life, in which all rooms agree."""
     life = Life(seed)
     rooms = Rooms(life, folder)
     try:

@@ -63,7 +63,7 @@ def node(tmp_path_factory: pytest.TempPathFactory, timeline: Timeline) -> Iterat
 
 @pytest.fixture
 def stage(node: DevNode) -> Iterator[Stage]:
-    """The chain with its first block, in which the accounts were registered."""
+    """Yield the chain with its first block, in which the accounts were registered."""
     with Stage(node.url, ACCOUNT) as opened:
         snapshot = opened.chain.snapshot()
         yield opened

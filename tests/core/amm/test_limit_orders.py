@@ -190,7 +190,7 @@ def test_a_better_limit_order_comes_before_the_range_and_a_worse_one_after() -> 
 
 
 def _dust(output: int) -> int:
-    """The share of a fixed pool is rounded, and the output follows it: at most one unit less."""
+    """Return by how much the output may miss: the share of a fixed pool is rounded, at most by one unit."""
     exact = (100 * 10**6 << 128) // price_of(sqrt_price_at(TICK))
     assert exact - output in (0, 1)
     return exact - output

@@ -1,0 +1,1 @@
+"""Tests of finality proofs and votes."""

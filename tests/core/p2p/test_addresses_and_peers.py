@@ -144,7 +144,7 @@ def test_a_node_that_we_connect_to_replaces_one_that_others_reported() -> None:
 
 @cache
 def hundred_tables() -> dict[str, RoutingTable]:
-    """The tables of 100 nodes, each with the other nodes as far as there is room."""
+    """Return the tables of 100 nodes, each with the other nodes as far as there is room."""
     tables = {peer(number): RoutingTable(peer(number)) for number in range(100)}
     for table in tables.values():
         for known in tables:

@@ -19,7 +19,7 @@ VOTE = 150
 
 
 def listener() -> YamuxSession:
-    """A session with a stream that the peer has opened."""
+    """Return a session with a stream that the peer has opened."""
     session = YamuxSession(dialer=False)
     session.receive_data(frame(WINDOW, SYN, STREAM, 0))
     return session
@@ -34,14 +34,14 @@ def receive(session: YamuxSession, messages: Sequence[bytes]) -> None:
 
 
 def litep2p(notification: bytes) -> list[bytes]:
-    """A notification as litep2p 0.10 sends it: two frames, each in two messages."""
+    """Return a notification as litep2p 0.10 sends it: two frames, each in two messages."""
     length = framed(notification)[: -len(notification)]
     parts = [(frame(DATA, 0, STREAM, len(part)), part) for part in (length, notification)]
     return [message for part in parts for message in part]
 
 
 def libp2p(notification: bytes) -> list[bytes]:
-    """A notification as rust-libp2p sends it: one frame in one message."""
+    """Return a notification as rust-libp2p sends it: one frame in one message."""
     data = framed(notification)
     return [frame(DATA, 0, STREAM, len(data)) + data]
 

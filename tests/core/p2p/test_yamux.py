@@ -52,7 +52,7 @@ def carry(source: YamuxSession, sink: YamuxSession) -> list[Event]:
 
 
 def opened(window: int = INITIAL_WINDOW) -> tuple[YamuxSession, YamuxSession, int]:
-    """A dialer and a listener with one stream of the dialer open between them."""
+    """Return a dialer and a listener with one stream of the dialer open between them."""
     dialer, listener = YamuxSession(dialer=True), YamuxSession(dialer=False)
     stream = dialer.open(window)
     assert carry(dialer, listener)[0] == StreamOpened(stream)

@@ -29,7 +29,7 @@ def _header(bits: int, size: int, length: int) -> bytes:
 
 
 def _node(pairs: dict[tuple[int, ...], bytes], version: int) -> bytes:
-    """The encoding of the node above these pairs; keys are nibbles after what lies above."""
+    """Return the encoding of the node above these pairs; keys are nibbles after what lies above."""
     partial: list[int] = []
     while all(len(k) > len(partial) for k in pairs) and len({k[len(partial)] for k in pairs}) == 1:
         partial.append(next(iter(pairs))[len(partial)])
@@ -63,6 +63,7 @@ def _node(pairs: dict[tuple[int, ...], bytes], version: int) -> bytes:
 
 
 def naive_root(pairs: dict[bytes, bytes], version: int) -> bytes:
+    """Return the root of the pairs, by the definition."""
     return _hash(_node(_nibbles(pairs), version)) if pairs else _hash(b"\0")
 
 

@@ -14,7 +14,7 @@ EMPTY_NODE = b"\x00"
 def build_proof(
     node: NodeReader, value: Callable[[bytes], bytes | None], keys: Iterable[bytes]
 ) -> list[bytes]:
-    """The entries that prove the values, or the absence, of `keys` in the trie that `node` reads by path.
+    """Return the entries that prove the values, or the absence, of `keys` in the trie read by `node`.
 
     `value` reads a value by its key; it is asked only where the trie holds a hash.
     """

@@ -12,7 +12,7 @@ Pair = tuple[bytes, bytes, bytes]
 
 
 def slow_range(items: Sequence[bytes], root: bytes, start: Position) -> tuple[list[Pair], Position | None]:
-    """The pairs after `start`, and the position of the last one; None at the end of the state."""
+    """Return the pairs after `start`, and the position of the last one; None at the end of the state."""
     state = ProofState(root, decode_compact_proof(items, root))
     pairs: list[Pair] = []
     position: Position | None = start

@@ -14,7 +14,7 @@ CHANGES = st.dictionaries(KEYS, st.none() | VALUES, max_size=8)
 
 
 def reader(pairs: dict[bytes, bytes], version: int) -> NodeReader:
-    """The nodes of the trie of these pairs, by path."""
+    """Return the nodes of the trie of these pairs, by path."""
     nodes = update(lambda path: None, pairs, version).nodes
     return lambda path: nodes.get(path)
 
@@ -33,7 +33,7 @@ def plain(old: dict[bytes, bytes], new: dict[bytes, bytes]) -> list[tuple[bytes,
 
 
 def after(old: dict[bytes, bytes], changes: dict[bytes, bytes | None]) -> dict[bytes, bytes]:
-    """The pairs after some changes."""
+    """Return the pairs after some changes."""
     return {key: value for key, value in (old | changes).items() if value is not None}
 
 

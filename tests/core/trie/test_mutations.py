@@ -51,7 +51,7 @@ def compact_value(root: bytes, key: bytes, data: bytes) -> object:
 
 
 def pairs(root: bytes, true: frozenset[tuple[bytes, bytes, bytes]], data: bytes) -> object:
-    """A range may end early, but shows nothing that is not in the state."""
+    """Check the pairs: a range may end early, but shows nothing that is not in the state."""
     return set(read_range(decode_proof(data), root, ()).pairs) <= true
 
 

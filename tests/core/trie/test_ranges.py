@@ -14,7 +14,7 @@ from tests.support.core.states import Held, Tables, tables
 
 
 def download(state: Held, most: int) -> tuple[Held, int]:
-    """The state as a client puts it together, and how many pieces it took."""
+    """Return the state as a client puts it together, and how many pieces it took."""
     got, pieces, start = Held({}), 0, ()
     position: Position | None = start
     got.storage, got.nodes = {}, {}

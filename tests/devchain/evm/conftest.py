@@ -9,5 +9,6 @@ from tests.support.devchain.local_evm import LocalEvm, local_evm, require_py_evm
 
 @pytest.fixture
 def local() -> LocalEvm:
+    """Return a local EVM; skip the test without py-evm."""
     require_py_evm()
     return local_evm()

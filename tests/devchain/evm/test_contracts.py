@@ -54,7 +54,7 @@ def word(value: int | bytes) -> bytes:
 
 
 def failed(local: LocalEvm, data: bytes, to: bytes = VAULT) -> str:
-    """The text of a call that reverts when it is simulated, and when it is sent."""
+    """Return the text of a call that reverts when it is simulated, and when it is sent."""
     with pytest.raises(RpcError) as simulated:
         local.call("eth_call", {"to": hexed(to), "data": hexed(data), "from": hexed(PAYER.address)}, "latest")
     assert local.send(to, data)["status"] == "0x0"

@@ -36,7 +36,7 @@ DEPTH_LIMIT = 100_000
 
 @pytest.fixture(scope="module")
 def shared_evm() -> LocalEvm:
-    """A chain on which one payment has been made."""
+    """Return a chain on which one payment has been made."""
     require_py_evm()
     local = local_evm()
     local.send(VAULT, local.signed(transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER))))

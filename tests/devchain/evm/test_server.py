@@ -19,7 +19,7 @@ JSON = {"content-type": "application/json"}
 
 @asynccontextmanager
 async def serving() -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a port."""
+    """Yield a client of a port."""
     require_py_evm()
     from cfnode.devchain.evm.server import EvmPort
 

@@ -52,7 +52,7 @@ def refund(chain: str, **changes: Any) -> dict[str, Any]:
 
 
 def request(source: str = "Eth", destination: str = "Btc", **changes: Any) -> dict[str, Any]:
-    """The arguments of a deposit channel that is opened, with changes."""
+    """Return the arguments of a deposit channel that is opened, with changes."""
     usual: dict[str, Any] = {
         "source_asset": source,
         "destination_asset": destination,
@@ -68,7 +68,7 @@ def request(source: str = "Eth", destination: str = "Btc", **changes: Any) -> di
 
 
 def ccm(message: bytes = b"hello", data: bytes = b"") -> dict[str, Any]:
-    """A message to a contract."""
+    """Return a message to a contract."""
     return {"message": message, "gas_budget": 100_000, "ccm_additional_data": data}
 
 
@@ -87,6 +87,7 @@ class Broker:
 
     @property
     def account(self) -> bytes:
+        """The account of the broker."""
         return self.pair.account
 
     def submit(self, pallet: str, name: str, pair: Keypair | None = None, **arguments: Any) -> str:
@@ -97,7 +98,7 @@ class Broker:
         return "Ok" if outcome[0] == "Ok" else self.error_name(outcome[1])
 
     def swapping(self, name: str, **arguments: Any) -> str:
-        """A call of the swapping pallet."""
+        """Return a call of the swapping pallet."""
         return self.submit("Swapping", name, **arguments)
 
     def open(self, **arguments: Any) -> str:
@@ -110,7 +111,7 @@ class Broker:
         return self.event("SwapDepositAddressReady")
 
     def error_name(self, error: Any) -> str:
-        """The name of a dispatch error."""
+        """Return the name of a dispatch error."""
         if isinstance(error, str):
             return error
         kind, value = error
@@ -120,7 +121,7 @@ class Broker:
         return f"{pallet}.{name}"
 
     def event(self, name: str) -> Any:
-        """The fields of the best block's only event of this name."""
+        """Return the fields of the best block's only event of this name."""
         (fields,) = [fields for _, _, event, fields in self.world.events() if event == name]
         return fields
 

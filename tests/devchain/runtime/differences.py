@@ -37,7 +37,7 @@ MAX_LINE = 300
 
 @cache
 def ours(version: str) -> Metadata:
-    """The metadata of the development runtime's release of this version."""
+    """Return the metadata of the development runtime's release of this version."""
     return DevRuntime(RELEASES[version]).composition.service(Executive).metadata(15)
 
 
@@ -61,6 +61,7 @@ class Row:
     because: str
 
     def explains(self, version: str, kind: str, pallet: str, name: str) -> bool:
+        """Return whether the row explains the absence of a thing in a version."""
         sides = (self.versions, version), (self.kinds, kind), (self.pallets, pallet), (self.names, name)
         return all(any(fnmatchcase(value, glob) for glob in globs) for globs, value in sides)
 
@@ -83,17 +84,19 @@ def everything(metadata: Metadata) -> Iterator[Missing]:
 
 
 def table(page: Path, heading: str) -> list[list[str]]:
-    """The cells of the first table under this heading."""
+    """Return the cells of the first table under this heading."""
     below = page.read_text().partition(f"## {heading}\n")[2]
     lines = [line for line in below.partition("\n#")[0].splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def listed(cell: str) -> tuple[str, ...]:
+    """Return the words of a cell."""
     return tuple(word.strip().strip("`") for word in cell.split(","))
 
 
 def shape_rows() -> list[Row]:
+    """Return the rows of the table of other shapes."""
     rows = table(PAGE, "Other shapes")
     return [Row(listed(where), ("*",), ("*",), listed(places), why) for where, places, why in rows]
 
@@ -133,7 +136,7 @@ class Versus:
         return next((row for row in rows if row.explains(self.version, kind, pallet, name)), None)
 
     def report(self) -> Iterator[str]:
-        """The differences as text, those without a reason first."""
+        """Yield the differences as text, those without a reason first."""
         kinds = Counter(thing.kind for thing in self.missing)
         amounts = ", ".join(f"{kinds[kind]} of kind {kind}" for kind in sorted(kinds))
         yield f"# {self.version}: {len(self.shapes)} other shapes; missing: {amounts}"
@@ -148,10 +151,12 @@ class Versus:
 
 
 def because(row: Row | None) -> str:
+    """Return the reason of a row, or that there is none."""
     return NO_REASON if row is None else row.because
 
 
 def main() -> None:
+    """Print the differences between the metadata of files and ours."""
     if len(sys.argv) < 2:
         sys.exit(
             "usage: scripts/metadata FOLDER [VERSION…]: a folder with metadata-v15-20209.scale and others"

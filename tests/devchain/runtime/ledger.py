@@ -42,7 +42,7 @@ class Ledger:
         self.flows[asset] += amount
 
     def receive(self, events: Iterable[Event]) -> None:
-        """The events of a block."""
+        """Receive the events of a block."""
         swaps, legs = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
         for _, name, fields in events:
             self.emitted.add(name)
@@ -80,7 +80,7 @@ class Ledger:
             self.announced[tuple(fields["egress_id"])] += 1
 
     def _swapped(self, leg: Mapping[str, Any], swaps: Iterable[Mapping[str, Any]]) -> None:
-        """A pool has taken and given; what its swaps have not got of that is in no account."""
+        """Book what a pool has taken and given; what its swaps have not got of that is in no account."""
         source, target = leg["from"], leg["to"]
         side, asset = ("input_asset", source) if target == USDC else ("output_asset", target)
         mine = [swap for swap in swaps if swap[side] == asset]

@@ -14,10 +14,13 @@ class MemoryHost(GenesisHost):
         self._saved: list[dict[bytes, bytes]] = []
 
     def begin(self) -> None:
+        """Begin a transaction of the storage."""
         self._saved.append(dict(self.storage))
 
     def commit(self) -> None:
+        """Keep the changes of the last transaction."""
         self._saved.pop()
 
     def rollback(self) -> None:
+        """Undo the changes of the last transaction."""
         self.storage = self._saved.pop()

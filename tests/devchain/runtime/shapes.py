@@ -35,6 +35,7 @@ class Comparison:
         self._seen: set[tuple[int, int]] = set()
 
     def pallets(self) -> Iterator[str]:
+        """Yield the differences of all pallets."""
         known = {pallet.name: pallet for pallet in self.theirs.pallets}
         for pallet in self.ours.pallets:
             if pallet.name not in known:
@@ -43,6 +44,7 @@ class Comparison:
                 yield from self.pallet(pallet, known[pallet.name])
 
     def pallet(self, ours: PalletMetadata, theirs: PalletMetadata) -> Iterator[str]:
+        """Yield the differences of a pallet."""
         name = ours.name
         if ours.index != theirs.index:
             yield f"{name}: index {ours.index}, theirs {theirs.index}"
@@ -64,6 +66,7 @@ class Comparison:
                 yield f"{place}: value 0x{constant.value.hex()}, theirs 0x{other.value.hex()}"
 
     def storage(self, ours: StorageEntry, theirs: StorageEntry | None, place: str) -> Iterator[str]:
+        """Yield the differences of a storage item."""
         if theirs is None:
             yield f"{place}: no storage item of theirs"
             return
@@ -80,6 +83,7 @@ class Comparison:
         yield from self.types(ours.kind.value, theirs.kind.value, place)
 
     def apis(self) -> Iterator[str]:
+        """Yield the differences of the runtime APIs."""
         known = {f"{api.name}_{method.name}": method for api in self.theirs.apis for method in api.methods}
         for api in self.ours.apis:
             for method in api.methods:
@@ -100,6 +104,7 @@ class Comparison:
                 yield from self.types(method.output, other.output, f"{place} ->")
 
     def extrinsic(self) -> Iterator[str]:
+        """Yield the differences of the extrinsic format."""
         ours, theirs = self.ours.extrinsic, self.theirs.extrinsic
         if ours.version != theirs.version:
             yield f"extrinsic version {ours.version}, theirs {theirs.version}"
@@ -113,6 +118,7 @@ class Comparison:
             yield from self.types(mine.additional, other.additional, f"{mine.identifier}(implicit)")
 
     def types(self, ours: int, theirs: int | None, place: str) -> Iterator[str]:
+        """Yield the differences of two types, once for each pair."""
         if theirs is None:
             yield f"{place}: they have none"
             return
@@ -144,6 +150,7 @@ class Comparison:
                 yield f"{place}: {a}, theirs {b}"
 
     def fields(self, ours: tuple[Field, ...], theirs: tuple[Field, ...], place: str) -> Iterator[str]:
+        """Yield the differences of fields."""
         names = [field.name for field in ours], [field.name for field in theirs]
         if names[0] != names[1]:
             yield f"{place}: fields {names[0]}, theirs {names[1]}"
@@ -154,6 +161,7 @@ class Comparison:
     def variants(
         self, ours: tuple[Variant, ...], theirs: tuple[Variant, ...], place: str, *, partial: bool
     ) -> Iterator[str]:
+        """Yield the differences of variants; `partial`: ours may lack some."""
         known = {variant.name: variant for variant in theirs}
         if not partial and (missing := set(known) - {variant.name for variant in ours}):
             yield f"{place}: lacks {sorted(missing)}"

@@ -56,7 +56,7 @@ class Swapper(Broker):
         return blocks
 
     def happened(self) -> list[str]:
-        """The events of the block's end, without those of the chains' clocks."""
+        """Return the events of the block's end, without those of the chains' clocks."""
         return [
             f"{pallet}.{name}"
             for phase, pallet, name, _ in self.world.events()
@@ -64,11 +64,11 @@ class Swapper(Broker):
         ]
 
     def all_of(self, name: str) -> list[Mapping[str, Any]]:
-        """The fields of all the block's events of this name."""
+        """Return the fields of all the block's events of this name."""
         return [fields for _, _, event, fields in self.world.events() if event == name]
 
     def pool(self, asset: str) -> RangePool:
-        """An asset's pool at the best block."""
+        """Return an asset's pool at the best block."""
         with self.arranging() as runtime:
             return runtime.pallet(PoolsStorage).pool(asset).range_orders
 
@@ -78,5 +78,5 @@ class Swapper(Broker):
         return amount
 
     def scheduled(self) -> dict[int, Any]:
-        """The scheduled swaps by id."""
+        """Return the scheduled swaps by id."""
         return dict(self.world.stored("Swapping", "ScheduledSwaps"))

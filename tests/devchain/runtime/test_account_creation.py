@@ -33,7 +33,7 @@ class Opener(Swapper):
     def wanted(
         self, wallet: Any = WALLET, asset: str = "Eth", form: str = "Eip712", nonce: int = 0, **changes: Any
     ) -> dict[str, Any]:
-        """The arguments of a request that is right, with changes that are not signed."""
+        """Return the arguments of a request that is right, with changes that are not signed."""
         back = address_on(ASSETS[asset].chain)
         remark = ("System", ("remark", {"remark": encoded(self.world.metadata, back)}))
         call = to_be_signed(self.world, remark, nonce)

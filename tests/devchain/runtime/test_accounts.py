@@ -26,14 +26,14 @@ def world() -> World:
 
 
 def governance(world: World, pallet: str, name: str, /, **arguments: Any) -> Any:
-    """The outcome of a call that governance makes."""
+    """Make a call as governance; return its outcome."""
     call = world.call("Dev", "as_governance", call=(pallet, (name, arguments) if arguments else name))
     [(_, outcome)] = world.block(bare_extrinsic(call))
     return error_name(world, outcome)
 
 
 def signed(world: World, pallet: str, name: str, /, **arguments: Any) -> Any:
-    """The outcome of a call that Alice makes."""
+    """Make a call as Alice; return its outcome."""
     [(_, outcome)] = world.block(world.sign(world.call(pallet, name, **arguments)))
     return error_name(world, outcome)
 

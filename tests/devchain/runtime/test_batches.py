@@ -83,9 +83,7 @@ def test_egress_of_a_disabled_asset_waits_with_and_without_a_message(broker: Swa
 def test_an_output_is_sent_from_the_dust_limit_on_and_never_made_up_for(
     broker: Swapper, net: int, is_sent: bool
 ) -> None:
-    """An amount below the limit is not kept for a later batch: the fee is withheld, the rest is in no
-    account.
-    """
+    """An amount below the limit waits for no later batch: the fee is withheld, the rest is in no account."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).EgressDustLimit.put("Btc", 10**9)
     broker.deposit("Eth", "Btc", ETHER)
@@ -120,7 +118,7 @@ def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
 
 
 def fetched(broker: Swapper, blocks: int) -> list[tuple[list[bytes], list[bytes]]]:
-    """The tokens of each Ethereum transaction of the next blocks: of contracts it deploys, and of others."""
+    """Return the tokens of each Ethereum transaction made next: of deployed contracts, and others."""
     batches = []
     for _ in range(blocks):
         broker.blocks(1)

@@ -25,7 +25,7 @@ from tests.devchain.runtime.world import ALICE, BOB, FIRST_SLOT, World, bare_ext
 
 @cache
 def shared() -> World:
-    """A chain for the examples of properties, none of which changes it."""
+    """Return a chain for the examples of properties, none of which changes it."""
     return World()
 
 

@@ -269,7 +269,7 @@ def test_a_fee_below_the_tier_is_not_enough(broker: Swapper) -> None:
 
 
 def delayed(broker: Swapper, blocks: int = 3) -> tuple[str, bytes]:
-    """A boosted channel of a chain that waits so many blocks before it boosts."""
+    """Return a boosted channel of a chain that waits so many blocks before it boosts."""
     update = ("SetBoostDelayBitcoin", {"delay_blocks": blocks})
     governed = ("BitcoinIngressEgress", ("update_pallet_config", {"updates": [update]}))
     assert broker.dev("as_governance", call=governed) == "Ok"
@@ -356,7 +356,7 @@ def test_a_channel_that_is_gone_is_not_boosted(broker: Swapper) -> None:
 
 
 def marks_due(broker: Swapper, chain: str) -> list[int]:
-    """The blocks in which marks are looked at."""
+    """Return the blocks in which marks are looked at."""
     with broker.arranging() as runtime:
         return list(runtime.pallet(INGRESS_EGRESS[chain]).ReportExpiresAt.keys())
 

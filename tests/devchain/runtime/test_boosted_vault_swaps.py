@@ -20,7 +20,7 @@ def broker() -> Swapper:
 
 
 def boosted_vault_swap(broker: Swapper) -> tuple[Any, dict[str, Any]]:
-    """A boosted vault swap of one bitcoin that is not yet final, and how it was sent."""
+    """Return a boosted vault swap of one bitcoin that is not yet final, and how it was sent."""
     assert broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN) == "Ok"
     details, sent = opened(broker, boost_fee=10), {"amount": BITCOIN, "sender": address_on("Bitcoin")}
     assert send(broker, details, **sent, is_final=False) == "Ok"

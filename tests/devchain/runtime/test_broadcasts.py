@@ -33,12 +33,12 @@ def broker() -> Swapper:
 
 @pytest.fixture
 def three() -> Swapper:
-    """A chain of three authorities."""
+    """Return a chain of three authorities."""
     return Swapper(config=DevGenesis(authorities=dev_authorities(3)))
 
 
 def governed(broker: Swapper, name: str, chain: str = "Ethereum", **arguments: Any) -> str:
-    """A call of a broadcaster, as governance; "Ok" or the error's name."""
+    """Make a broadcaster's call as governance; return "Ok" or the error's name."""
     return broker.dev("as_governance", call=(f"{chain}Broadcaster", (name, arguments)))
 
 

@@ -20,7 +20,7 @@ def worth(asset: str, dollars: int) -> int:
 
 
 def fee(millionths: int, amount: int) -> int:
-    """A share to the nearest unit, halves down."""
+    """Return a share to the nearest unit, halves down."""
     return (amount * millionths * 2 + 10**6 - 1) // (2 * 10**6)
 
 

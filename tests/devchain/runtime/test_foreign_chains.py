@@ -121,7 +121,7 @@ class Channels(Broker):
             lookup.put(address, replace(details, deposit_channel=channel))
 
     def pool(self, chain: str) -> dict[int, Any]:
-        """The channels of a chain that wait for their next owner."""
+        """Return the channels of a chain that wait for their next owner."""
         with self.arranging() as runtime:
             return dict(runtime.pallet(INGRESS_EGRESS[chain]).DepositChannelPool.items())
 

@@ -74,7 +74,7 @@ class Chain:
             assert repr(account) == repr(self.plain(chest.Account, None, owner))
 
     def plain(self, item: Stored, default: object, *keys: Any) -> object:
-        """The decoded value, without anything that the runtime keeps."""
+        """Return the decoded value, without anything that the runtime keeps."""
         raw = self.host.get(self.key(item, *keys))
         return default if raw is None else codec_of(item).decode(raw)
 
@@ -113,7 +113,7 @@ class Chain:
         self.chest.Account.clear()
 
     def on_raw(self, owner: bytes, nonce: int) -> None:
-        """A write past the items, as set_storage makes it."""
+        """Receive a write past the items, as set_storage makes it."""
         encoded = codec_of(self.chest.Account).encode(replace(FRESH, nonce=nonce))
         self.host.set(self.key(self.chest.Account, owner), encoded)
 

@@ -29,7 +29,7 @@ def quote(
 
 
 def rate(world: World) -> int:
-    """The network fee of a swap, in parts per million."""
+    """Return the network fee of a swap, in parts per million."""
     return int(world.stored("Swapping", "NetworkFee")["rate"])
 
 

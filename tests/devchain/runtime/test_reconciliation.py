@@ -30,7 +30,7 @@ def owner_of(stated: Any) -> values.ExternalOwner:
 
 
 def begin_epoch(broker: Swapper) -> list[str]:
-    """The names of what happens, up to the new epoch, and of refunds."""
+    """Return the names of what happens, up to the new epoch, and of refunds."""
     assert broker.dev("end_epoch") == "Ok"
     until(broker, "NewEpoch")
     return [name for name in broker.world.names() if name.partition(".")[0] in ("AssetBalances", "Validator")]

@@ -50,7 +50,7 @@ def rotate(broker: Swapper) -> None:
 
 
 def names(broker: Swapper) -> list[str]:
-    """The block's events without those that each block may have."""
+    """Return the block's events without those that each block may have."""
     return [name for name in broker.world.names() if not any(word in name for word in HOUSEKEEPING)]
 
 
@@ -67,7 +67,7 @@ def each_signer(event: str) -> list[str]:
 
 
 def phases(broker: Swapper) -> list[str]:
-    """The phases that the block's events name."""
+    """Return the phases that the block's events name."""
     raw_phases = [event["new_phase"] for event in broker.all_of("RotationPhaseUpdated")]
     return [phase if isinstance(phase, str) else phase[0] for phase in raw_phases]
 
@@ -384,7 +384,7 @@ def test_epochs_that_end_by_themselves_keep_the_keys_of_the_last_rotation(broker
 
 
 def outputs(broker: Swapper) -> list[tuple[bytes, int]]:
-    """The keys and amounts of the vault's outputs."""
+    """Return the keys and amounts of the vault's outputs."""
     utxos = broker.world.stored("Environment", "BitcoinAvailableUtxos")
     return [(utxo["deposit_address"]["pubkey_x"], utxo["amount"]) for utxo in utxos]
 

@@ -59,7 +59,7 @@ def test_the_comparison_sees_a_difference(ours: Metadata, metadata_v15: bytes) -
 
 
 def absent(rows: list[tuple[list[str], list[str]]], pallet: str, name: str) -> list[int]:
-    """The rows that a call is in."""
+    """Return the rows that a call is in."""
     return [
         at
         for at, (pallets, calls) in enumerate(rows)

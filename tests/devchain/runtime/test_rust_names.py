@@ -66,7 +66,7 @@ def test_no_name_is_a_keyword_of_rust(release: str) -> None:
 
 
 def contained(metadata: Metadata, number: int) -> Iterator[int]:
-    """The types that a value of this type holds without a heap allocation between."""
+    """Yield the types that a value of this type holds without a heap allocation between."""
     definition = metadata.registry.type(number).definition
     if isinstance(definition, Composite):
         yield from (field.type for field in definition.fields if not is_boxed(field))
@@ -86,7 +86,7 @@ def is_boxed(field: Field) -> bool:
 
 
 def unsized_types(metadata: Metadata) -> list[str]:
-    """The types that contain themselves."""
+    """Return the types that contain themselves."""
     done: set[int] = set()
     paths: list[str] = []
 

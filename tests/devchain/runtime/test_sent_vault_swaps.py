@@ -258,7 +258,7 @@ def test_a_vault_swap_waits_for_its_boost(broker: Swapper) -> None:
 
 
 def sent_back(broker: Swapper, details: Any, reason: str) -> None:
-    """The money goes back, all of it less the fee of the transfer."""
+    """Check that the money goes back, all of it less the fee of the transfer."""
     assert send(broker, details, sender=SENDER) == "Ok"
     finalised = broker.event("DepositFinalised")
     refund = {"egress_id": ("Ethereum", 1), "reason": reason, "amount": ETHER}
@@ -268,7 +268,7 @@ def sent_back(broker: Swapper, details: Any, reason: str) -> None:
 
 
 def changed(details: Any, old: bytes, new: bytes) -> Any:
-    """A wallet that sends something else."""
+    """Return a wallet that sends something else."""
     chain, inner = details
     data = inner["details"]["calldata"]
     assert data.count(old) == 1 and len(old) == len(new)

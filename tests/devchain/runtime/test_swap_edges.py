@@ -37,7 +37,7 @@ def safe_mode(broker: Swapper, member: str, switch: str, on: bool) -> None:
 
 
 def swapped(broker: Swapper, swap_id: int) -> Any:
-    """The `SwapExecuted` of a swap in this block, if any."""
+    """Return the `SwapExecuted` of a swap in this block, if any."""
     return next((event for event in broker.all_of("SwapExecuted") if event["swap_id"] == swap_id), None)
 
 
@@ -52,7 +52,7 @@ def postponed(broker: Swapper) -> dict[int, tuple[int, str]]:
 
 
 def price_for(output: int, amount: int) -> int:
-    """The least price (X128) that asks for exactly this output."""
+    """Return the least price (X128) that asks for exactly this output."""
     return -(-(output << 128) // amount)
 
 

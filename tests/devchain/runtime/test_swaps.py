@@ -29,7 +29,7 @@ def broker() -> Swapper:
 
 
 def part(millionths: int, amount: int) -> int:
-    """A share to the nearest unit, halves down."""
+    """Return a share to the nearest unit, halves down."""
     whole, remainder = divmod(millionths * amount, 10**6)
     return whole + (remainder > 500_000)
 

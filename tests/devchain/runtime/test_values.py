@@ -47,7 +47,7 @@ def test_classes_and_dicts_are_the_same_bytes(release: str) -> None:
 
 
 def zeros(table: TypeTable, row: PortableType) -> list[bytes]:
-    """Encoded values of a type, made of zeros."""
+    """Return encoded values of a type, made of zeros."""
     variants = getattr(row.definition, "variants", None)
     if not variants:
         return [table.zero(row.id)]

@@ -42,7 +42,7 @@ def configure(market: Market, update: Any) -> None:
 
 
 def now(market: Market) -> int:
-    """The time of the best block in seconds."""
+    """Return the time of the best block in seconds."""
     return 6 * (FIRST_SLOT + market.world.header.number)
 
 

@@ -19,7 +19,7 @@ Signed = tuple[str, dict[str, Any]]
 def to_be_signed(
     world: World, call: Any, nonce: int = 0, expiry: int = 100, version: int | None = None
 ) -> WalletCall:
-    """A call as a wallet gets it, by the metadata alone."""
+    """Return a call as a wallet gets it, by the metadata alone."""
     registry = world.metadata.registry
     (type_id,) = (row.id for row in registry.types if row.path[-1:] == ("ChainflipExtrinsic",))
     bounds = {"nonce": nonce, "expiry_block": expiry}
@@ -37,6 +37,7 @@ class EthereumWallet:
         self.account = account_of(("Ethereum", {"signer": self.signer}))
 
     def sign(self, call: WalletCall, form: str = "Eip712") -> Signed:
+        """Return the signature of a call: of a typed message, or of the text."""
         text = call.text()
         personal = f"\x19Ethereum Signed Message:\n{len(text)}{text}".encode()
         payload = call.typed_data().payload() if form == "Eip712" else personal
@@ -53,11 +54,12 @@ class SolanaWallet:
         self.account = bytes(self._key.verify_key)
 
     def sign(self, call: WalletCall, form: str = "Domain") -> Signed:
+        """Return the signature of a call's text."""
         signature = self._key.sign((SOLANA_PREFIX + call.text()).encode()).signature
         return "Solana", {"signature": signature, "signer": self.account, "sig_type": form}
 
 
 def submitted(world: World, call: WalletCall, signature: Signed) -> bytes:
-    """The extrinsic with which anyone hands a signed call in."""
+    """Return the extrinsic with which anyone hands a signed call in."""
     arguments = {"chainflip_extrinsic": call.extrinsic, "signature_data": signature}
     return bare_extrinsic(world.call("Environment", "non_native_signed_call", **arguments))

@@ -34,7 +34,7 @@ OLDEST = DevGenesis(release=RELEASE_NAMES[0])
 
 @lru_cache(maxsize=2)
 def described(release: str = DEFAULT_RELEASE) -> tuple[DevRuntime, Metadata]:
-    """A release's runtime and its metadata: between two calls it remembers nothing but its codecs."""
+    """Return a release's runtime and its metadata: between two calls it remembers nothing but its codecs."""
     runtime = DevRuntime(RELEASES[release])
     version = (15).to_bytes(4, "little")
     cursor = ByteCursor(runtime.call("Metadata_metadata_at_version", version, Journal(MemoryState())))
@@ -44,7 +44,7 @@ def described(release: str = DEFAULT_RELEASE) -> tuple[DevRuntime, Metadata]:
 
 @lru_cache(maxsize=4)
 def genesis(config: DevGenesis | None) -> dict[bytes, bytes]:
-    """The storage of a genesis; not to be changed."""
+    """Return the storage of a genesis; not to be changed."""
     return dev_genesis(config)
 
 
@@ -66,13 +66,14 @@ class World:
         """Whether the state's roots are those of its trie, which most tests do not need."""
 
     def copy(self) -> World:
-        """A chain of its own that goes on from the same best block."""
+        """Return a chain of its own that goes on from the same best block."""
         copied = copy(self)
         copied.state, copied.hashes, copied.bodies = self.state.copy(), list(self.hashes), list(self.bodies)
         return copied
 
     @property
     def journal(self) -> Journal:
+        """Return a journal over the best block's state."""
         return Journal(self.state) if self.has_trie else _WithoutTrie(self.state)
 
     @property
@@ -81,12 +82,12 @@ class World:
         return FIRST_SLOT + self.header.number + 1 + self.skipped
 
     def api(self, function: str, *arguments: Any) -> Any:
-        """A runtime API's answer at the best block."""
+        """Return a runtime API's answer at the best block."""
         method = self.metadata.api_method(function)
         return method.decode(self.runtime.call(function, method.encode_args(*arguments), self.journal))
 
     def stored(self, pallet: str, item: str, *keys: Any) -> Any:
-        """A storage item at the best block, by the metadata."""
+        """Return a storage item at the best block, by the metadata."""
         storage = self.metadata.storage(pallet, item)
         return storage.decode(self.state.get(storage.key(*keys)))
 
@@ -100,16 +101,16 @@ class World:
         return events
 
     def names(self, index: int | None = None) -> list[str]:
-        """The events of one extrinsic (or of all), as `Pallet.Event`."""
+        """Return the events of one extrinsic (or of all), as `Pallet.Event`."""
         wanted = ("ApplyExtrinsic", index)
         return [f"{p}.{n}" for phase, p, n, _ in self.events() if index is None or phase == wanted]
 
     def call(self, pallet: str, name: str, /, **arguments: Any) -> bytes:
-        """An encoded call."""
+        """Return an encoded call."""
         return self.metadata.call_codec.encode((pallet, (name, arguments) if arguments else name))
 
     def sign(self, call: bytes, pair: Keypair = ALICE, **options: Any) -> bytes:
-        """A signed extrinsic for the next block; `options` replace what would be right."""
+        """Return a signed extrinsic for the next block; `options` replace what would be right."""
         right: dict[str, Any] = {
             "nonce": self.api("AccountNonceApi_account_nonce", pair.account),
             "era": Era.mortal(64, self.header.number),
@@ -130,7 +131,7 @@ class World:
         return header
 
     def inherents(self, journal: Journal, slot: int, extra: list[tuple[bytes, bytes]]) -> list[bytes]:
-        """The inherents of the block at hand, with their length prefixes."""
+        """Return the inherents of the block at hand, with their length prefixes."""
         data = [
             (b"timstap0", (slot * SLOT_MS).to_bytes(8, "little")),
             (b"auraslot", slot.to_bytes(8, "little")),
@@ -167,7 +168,7 @@ class World:
         self.runtime.call("Core_execute_block", block, self.journal)
 
     def validate(self, extrinsic: bytes, source: str = "External") -> Any:
-        """The pool's question."""
+        """Return the answer to the pool's question about an extrinsic."""
         arguments = (source, body_of(extrinsic), self.header.hash)
         return self.api("TaggedTransactionQueue_validate_transaction", *arguments)
 
@@ -187,7 +188,7 @@ class _WithoutTrie(Journal):
 
 
 def body_of(extrinsic: bytes) -> bytes:
-    """An extrinsic without its length prefix."""
+    """Return an extrinsic without its length prefix."""
     for length in (1, 2, 4):
         if encode_compact(len(extrinsic) - length) == extrinsic[:length]:
             return extrinsic[length:]

@@ -102,7 +102,7 @@ def test_the_tree_agrees_with_a_plain_dictionary_of_parents(story: list[tuple[st
 
 
 def line(parents: dict[bytes, bytes], block_hash: bytes) -> list[bytes]:
-    """The block and its ancestors."""
+    """Return the block and its ancestors."""
     ancestors = []
     while block_hash:
         ancestors.append(block_hash)

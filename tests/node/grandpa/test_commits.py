@@ -25,7 +25,7 @@ Change = Callable[[tuple[Precommit, ...]], tuple[Precommit, ...]]
 
 
 def commit_for(peer: Peer, block: bytes, *, set_id: int = 2, round_number: int = 9) -> CommitMessage:
-    """The votes of the present authorities for a block of the authority."""
+    """Return the votes of the present authorities for a block of the authority."""
     at = peer.chain.block_ref(block)
     assert at is not None
     payload = sign_payload(block, at.number, round_number, set_id)

@@ -81,14 +81,14 @@ class Listener:
 
 
 def pair(light: Peer) -> tuple[Listener, Listener]:
-    """A sender of votes, and a peer in the first round that gets them."""
+    """Return a sender of votes, and a peer in the first round that gets them."""
     one, near = Listener("one", light), Listener("near", light)
     near.says(NeighborPacket(1, 2, 0))
     return one, near
 
 
 def signed_votes(authority: Peer, block: bytes) -> tuple[tuple[Precommit, ...], tuple[Precommit, ...]]:
-    """The prevotes and the precommits of round 19."""
+    """Return the prevotes and the precommits of round 19."""
     votes = [message.signed() for message in round_of(authority, block, 19)]
     return tuple(votes[:2]), tuple(votes[2:])
 

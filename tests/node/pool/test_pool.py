@@ -238,7 +238,7 @@ async def test_a_mortal_transaction_expires_with_its_era(rig: Rig) -> None:
 
 
 def without_revalidation(call):  # type: ignore[no-untyped-def]
-    """A runtime that traps when asked a second time about a transaction."""
+    """Return a runtime that traps when asked a second time about a transaction."""
     asked: set[bytes] = set()
 
     def answer(function, args, journal):  # type: ignore[no-untyped-def]

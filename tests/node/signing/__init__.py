@@ -1,0 +1,1 @@
+"""Tests of signed transactions of broker and liquidity provider."""

@@ -22,7 +22,7 @@ from tests.node.live import BROKER, FLIP, broker_account, channel, live_node, ma
 
 @pytest.fixture
 async def node(tmp_path: Path) -> AsyncIterator[Node]:
-    """An instant chain whose broker is registered."""
+    """Yield an instant chain whose broker is registered."""
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)
         yield node

@@ -26,7 +26,7 @@ Edit = Callable[[list[WarpFragment]], None]
 
 
 async def is_dropped(liar: TcpPeer, victim: TcpPeer, caplog: pytest.LogCaptureFixture) -> None:
-    """The liar is disconnected, named in the log and charged; the victim keeps nothing of it."""
+    """Check that the liar is disconnected, logged and charged, and that the victim keeps nothing of it."""
     await victim.reached(lambda: liar.id not in victim.network.peers)
     assert f"Peer {liar.id} is dropped: " in caplog.text
     assert score(liar, by=victim) < 0
@@ -156,7 +156,7 @@ async def test_a_slow_and_a_silent_peer_are_replaced_in_time(
 
 
 def offered(liar: Liar, header: Header, body: tuple[bytes, ...]) -> bytes:
-    """The announcement of a block, which the liar provides on request."""
+    """Return the announcement of a block, which the liar provides on request."""
     block = BlockResponse((BlockData(header.hash, header, body),)).encode()
     liar.network.lie = lambda protocol, request, answer: block if protocol == "sync/2" else answer
     return BlockAnnounce(header).encode()

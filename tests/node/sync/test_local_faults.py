@@ -174,6 +174,6 @@ async def _until(met: Callable[[], bool]) -> None:
 
 
 def _at_work(executor: Executor) -> int | None:
-    """The process that has begun to execute a block."""
+    """Return the process that has begun to execute a block."""
     first = executor._first
     return executor.pid if first.is_at_block_work and first.working_on else None

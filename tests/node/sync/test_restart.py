@@ -44,7 +44,7 @@ class Authority:
         return f"{self.node.network.listening[0]}/p2p/{self.node.local_peer_id}"
 
     def light(self, base: Path, sync: str, **options: Any) -> Any:
-        """A node of this process that syncs from it; `options` are those of its network."""
+        """Return a node of this process that syncs from it; `options` are those of its network."""
         network = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",), boot_nodes=(self.address,), **options)
         return live_node(base, chain=str(self.spec), sync=sync, network=network, brokers=())
 

@@ -15,7 +15,7 @@ TEST = re.compile(r"`(?P<file>[\w/]+\.py)::(?P<name>\w+)(?:\[(?P<case>[^`]+)\])?
 
 
 def functions(file: str) -> dict[str, str]:
-    """The test functions of a file, with the file's text."""
+    """Return the test functions of a file, with the file's text."""
     text = (ROOT / "tests" / file).read_text()
     nodes = ast.walk(ast.parse(text))
     return {node.name: text for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}

@@ -23,7 +23,7 @@ from tests.support.node.warp import Client, edited, forge_last, grown
 
 
 async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float) -> list[tuple[str, str]]:
-    """The warnings in so many seconds of a failing sync: (phase, reason)."""
+    """Return the warnings in so many seconds of a failing sync: (phase, reason)."""
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(warn_when_stuck, client.progress)

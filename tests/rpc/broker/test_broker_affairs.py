@@ -22,7 +22,7 @@ REFUND = {"retry_duration": 10, "refund_address": PAYEE, "min_price": "0x0"}
 
 @pytest.fixture
 async def broker(instant: Served) -> Served:
-    """A node whose account is a broker."""
+    """Return a node whose account is a broker."""
     await instant.call("broker_register_account")
     return instant
 

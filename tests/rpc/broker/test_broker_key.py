@@ -57,7 +57,7 @@ async def test_the_first_block_registers_the_named_broker_and_a_swap_is_logged_s
 
 
 async def swap(served: Served) -> str:
-    """A swap from its channel to its payout, and a deposit that is too small; the channel's address."""
+    """Make a swap from its channel to its payout, and a deposit that is too small; return the address."""
     channel = await served.call(
         "broker_request_swap_deposit_address", ETH, BTC, RECEIVER, 10, None, None, None, REFUND
     )

@@ -37,12 +37,12 @@ class NewerApi(RuntimeApi):
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
     def cf_failed_call_bsc(self, broadcast_id: int) -> None:
-        """A transaction that repeats a failed transfer."""
+        """Return a transaction that repeats a failed transfer."""
 
 
 @by_release
 def declare(catalog: Catalog, release: Release) -> None:
-    """The types of `CustomRuntimeApi` 21."""
+    """Declare the types of `CustomRuntimeApi` 21."""
     if release.api_versions["CustomRuntimeApi"] < NEWER:
         return
     destination, update = f"{TYPES}::WhitelistDestination", f"{TYPES}::WhitelistUpdate"

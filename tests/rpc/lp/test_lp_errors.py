@@ -91,7 +91,7 @@ OUT_OF_REACH = {
 
 
 def provoked() -> Iterator[str]:
-    """The names of errors in the tables of the lp_* tests."""
+    """Yield the names of errors in the tables of the lp_* tests."""
     for _, _, code, words in (*lp_refusals.REFUSED, *order_refusals.REFUSED):
         if code == -32024:
             yield words
@@ -163,7 +163,7 @@ async def an_id_twice(served: Served) -> None:
 
 
 async def a_nonce_that_is_stale(served: Served) -> None:
-    """A transaction with a used nonce is refused; one signed elsewhere with the next one counts."""
+    """Use a nonce twice, which is refused; a transaction signed elsewhere with the next one counts."""
     stale = await served.signed_remark(nonce=0, key=PROVIDER)
     error = await served.error("author_submitExtrinsic", f"0x{stale.hex()}")
     assert (error["code"], "outdated" in str(error["data"]).lower()) == (1010, True), error
@@ -176,7 +176,7 @@ async def a_nonce_that_is_stale(served: Served) -> None:
 
 
 async def more_than_twelve_in_a_block(served: Served) -> None:
-    """A block closes up to twelve orders of a provider."""
+    """Let more orders close in a block than the twelve of a provider that it closes."""
     tick, last = await tick_of(served) + 500, served.node.chain.best.number + 18
     for number in range(12):
         terms = ("sell", number, tick, hex(ETHER), None, NOW, last)
@@ -188,7 +188,7 @@ async def more_than_twelve_in_a_block(served: Served) -> None:
 
 
 async def an_address_that_is_not_listed(served: Served) -> None:
-    """A provider with a whitelist withdraws only to what is on it, or to its refund address."""
+    """Withdraw past a whitelist, which allows what is on it and the refund address."""
     provider = Provider(served, PROVIDER)
     allowed = ("Allow", ("ExternalAddress", ("Eth", b"\x77" * 20)))
     await provider.submit("AssetBalances", "update_whitelist", change=allowed)

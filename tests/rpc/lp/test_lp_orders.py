@@ -19,7 +19,7 @@ from tests.support.rpc.providers import NOW, best, free, funded, open_orders, pr
 
 @pytest.fixture
 async def maker(make_served: MakeServed) -> Served:
-    """A node whose provider has 100 ETH and 300,000 USDC."""
+    """Return a node whose provider has 100 ETH and 300,000 USDC."""
     return await funded(await provider_on(make_served))
 
 
@@ -30,12 +30,12 @@ async def of_each_release(make_served: MakeServed, request: pytest.FixtureReques
 
 
 def example_of(kind: str) -> Any:
-    """An order's change, as recorded: LimitOrder or RangeOrder."""
+    """Return an order's change, as recorded: LimitOrder or RangeOrder."""
     return recorded(f"lp_order.{kind.removesuffix('Order').lower()}.json")[kind]
 
 
 async def set_limit(served: Served, number: int, side: str, tick: int, amount: int, *more: Any) -> Any:
-    """The only order that a set_limit_order in the next block changes."""
+    """Return the only order that a set_limit_order in the next block changes."""
     done = await served.call(
         "lp_set_limit_order", ETH, USDC, side, number, tick, hex(amount), None, NOW, *more
     )
@@ -216,7 +216,7 @@ async def test_all_orders_are_cancelled_a_hundred_with_each_call(maker: Served) 
 
 
 async def another(served: Served, method: str, *params: Any) -> None:
-    """A call over a connection of its own."""
+    """Make a call over a connection of its own."""
     async with Http(served.port) as http:
         assert "result" in await http.call(method, *params)
 

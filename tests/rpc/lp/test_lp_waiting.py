@@ -42,7 +42,7 @@ def steps(tick: int) -> list[Step]:
 
 @pytest.fixture
 async def maker(make_served: MakeServed) -> Served:
-    """A node whose provider has 100 ETH and 300,000 USDC."""
+    """Return a node whose provider has 100 ETH and 300,000 USDC."""
     return await funded(await provider_on(make_served))
 
 
@@ -54,7 +54,7 @@ async def executed(served: Served) -> None:
 
 
 async def answers(served: Served, wait_for: object, table: list[Step]) -> dict[str, Any]:
-    """The answer of each method, one after the other."""
+    """Return the answer of each method, one after the other."""
     by_method = {}
     for method, params in table:
         by_method[method] = await served.call(method, *params, *([] if wait_for is MISSING else [wait_for]))

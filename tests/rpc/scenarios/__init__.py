@@ -1,0 +1,1 @@
+"""Stories of swaps, checked against books to the last unit."""

@@ -42,6 +42,7 @@ class Accounts(defaultdict[str, "Counter[str]"]):
         super().__init__(Counter)
 
     def add(self, party: str, asset: str, amount: int) -> None:
+        """Add an amount to a party's balance."""
         self[party][asset] += amount
 
 
@@ -71,7 +72,7 @@ class Stored:
         self._chain, self._metadata, self._block = chain, metadata, block
 
     def value(self, pallet: str, item: str, *keys: Any) -> Any:
-        """A value; the default where nothing is stored."""
+        """Return a value; the default where nothing is stored."""
         storage = self._metadata.storage(pallet, item)
         with self._chain.state(self._block) as state:
             return storage.decode(state.get(storage.key(*keys)))
@@ -112,7 +113,7 @@ def inside(stored: Stored, names: dict[bytes, str]) -> Accounts:
 
 
 def pools_of(stored: Stored) -> dict[str, Any]:
-    """The range orders of each asset's pool."""
+    """Return the range orders of each asset's pool."""
     return {
         pair["assets"]["base"]: pool["pool_state"]["range_orders"]
         for pair, pool in stored.items("LiquidityPools", "Pools")
@@ -164,7 +165,7 @@ class Outside:
         return cls(tokens)
 
     def receive(self, name: str, fields: Any) -> None:
-        """An event of the chain's."""
+        """Receive an event of the chain's."""
         pallet, _, event = name.partition(".")
         chain = pallet.removesuffix("Broadcaster").removesuffix("IngressEgress")
         match event:
@@ -216,5 +217,5 @@ class Outside:
 
 
 def address_text(chain: str, address: str) -> str:
-    """An EVM chain's address, given as Ethereum writes it."""
+    """Return an EVM chain's address, given as Ethereum writes it."""
     return address_to_text((CHAINS[chain].address, bytes.fromhex(address[2:])))

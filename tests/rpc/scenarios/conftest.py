@@ -31,7 +31,7 @@ _NUMBERS = count(1)
 
 @pytest.fixture(scope="session")
 def server_of_books() -> Iterator[Server | None]:
-    """A PostgreSQL server, with `--all`; None without one, which a test of its own reports."""
+    """Yield a PostgreSQL server, with `--all`; None without one, which a test of its own reports."""
     if WHOLE not in os.environ or not is_installed():
         yield None
         return
@@ -44,7 +44,7 @@ def server_of_books() -> Iterator[Server | None]:
 
 @pytest.fixture
 def databases(tmp_path: Path, server_of_books: Server | None) -> Iterator[dict[str, Database]]:
-    """New databases: for books of all accounts and, with `--all`, for `own` books of the broker's."""
+    """Yield new databases: for books of all accounts and, with `--all`, for `own` books of the broker's."""
     names = ("SQLite", "own")[: repeats(2, 1)]
     made = {name: Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in names}
     if server_of_books is not None:
@@ -61,6 +61,7 @@ async def story(
     polkadot: Reader | None,
     databases: dict[str, Database],
 ) -> AsyncIterator[Story]:
+    """Yield the story of a chain whose roles are registered, followed by all books."""
     served = await first_block(await make_served(seal="instant", start_time=BEGINNING))
     await served.call("broker_register_account")
     chain = served.node.chain

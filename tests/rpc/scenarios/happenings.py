@@ -29,19 +29,19 @@ def together(*parts: Iterable[str] | str) -> list[str]:
 
 
 def deposited(chain: str) -> list[str]:
-    """A deposit on a channel, final: fetched, and requested to be swapped."""
+    """Return the events of a final deposit on a channel: fetched, and requested to be swapped."""
     pallet = f"{chain}IngressEgress"
     return [f"{pallet}.DepositFetchesScheduled", *REQUESTED, f"{pallet}.DepositFinalised"]
 
 
 def batched(chain: str, what: str = "BatchBroadcastRequested") -> list[str]:
-    """A transaction to a chain is made; on the EVM chains it has to be signed."""
+    """Return the events of a new transaction to a chain; on the EVM chains it has to be signed."""
     request = f"{chain}IngressEgress.{what}"
     return [SIGNING, request] if chain in EVM else [request]
 
 
 def signed(chain: str, then: str = "TransactionBroadcastRequest") -> list[str]:
-    """The call is signed, and an authority is asked to send the transaction."""
+    """Return the events of a signed call: an authority is asked to send the transaction."""
     signer = "EvmThresholdSigner"
     return [
         f"{signer}.ThresholdSignatureSuccess",
@@ -51,12 +51,12 @@ def signed(chain: str, then: str = "TransactionBroadcastRequest") -> list[str]:
 
 
 def landed(chain: str) -> list[str]:
-    """The transaction is on its chain; who sent it there is owed the gas, where that is known."""
+    """Return the events of a transaction on its chain; its sender is owed the gas, where that is known."""
     success = f"{chain}Broadcaster.BroadcastSuccess"
     return [f"{chain}Broadcaster.TransactionFeeDeficitRecorded", success] if chain in EVM else [success]
 
 
 def swapped(*, legs: int = 2, shares: int = 1) -> list[str]:
-    """A swap through the pools; so many accounts get a share of it."""
+    """Return the events of a swap through the pools; so many accounts get a share of it."""
     pool, share = "LiquidityPools.AssetSwapped", "AssetBalances.AccountCredited"
     return [pool, *[share] * shares, *[pool] * (legs - 1), "Swapping.SwapExecuted"]

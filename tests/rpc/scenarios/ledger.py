@@ -86,7 +86,7 @@ async def running_ledgers(
 
 
 async def the_ledgers_agree(story: Story, ledgers: RunningLedgers) -> None:
-    """The books have the whole story, and are right; the running followers have written all of it."""
+    """Check that the books have the whole story, and are right; the running followers have written all."""
     await story.served.call("dev_finalize")
     await ledgers.reach(story.served.node.chain.finalized.number)
     sheet, broker = await story.sheet(), account_text(story.broker)
@@ -102,7 +102,7 @@ async def the_ledgers_agree(story: Story, ledgers: RunningLedgers) -> None:
 
 
 async def confirmed(url: str, books: Books) -> None:
-    """The chain has the same balances."""
+    """Check that the chain has the same balances."""
     async with connected(url) as client:
         outcome = await compare(ChainReader(client), books)
     assert outcome is not None
@@ -134,9 +134,7 @@ def accounts_agree(database: Database, story: Story, sheet: Sheet) -> None:
 
 
 def payouts_agree(database: Database, sheet: Sheet) -> None:
-    """Check that each paid payout of the books has arrived; only the payout of a rejected deposit has no
-    amount.
-    """
+    """Check that each paid payout of the books has arrived; only that of a rejected deposit has no amount."""
     paid: dict[str, Counter[str]] = {}
     open_amount = set()
     for record in records(database, "payouts"):
@@ -169,5 +167,5 @@ def broker_has_its_part(full: Database, own: Database, broker: str) -> None:
 
 
 def records(database: Database, name: str) -> list[dict[str, Any]]:
-    """A report over all time."""
+    """Return a report over all time."""
     return list(report(database, name, Period()))

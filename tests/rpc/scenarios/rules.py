@@ -41,13 +41,13 @@ WEIGHTS = {
 
 
 def transaction_fee(call: str, length: int) -> int | None:
-    """The fee of a transaction of so many bytes, in the smallest unit of FLIP; None if it is unknown."""
+    """Return the fee of a transaction of so many bytes, in the smallest unit of FLIP; None if unknown."""
     weight = WEIGHTS.get(call)
     return None if weight is None else (BASE_WEIGHT + EXTENSIONS + weight) * 10_000 + length * MILLION
 
 
 def part(millionths: int, amount: int) -> int:
-    """A part of an amount in millionths, to the nearest, halves down."""
+    """Return a part of an amount in millionths, to the nearest, halves down."""
     return -(-(2 * millionths * amount - MILLION) // (2 * MILLION))
 
 
@@ -66,7 +66,7 @@ class Pool:
         return self.liquidity * (before - self.price) // ROOT
 
     def buy(self, amount: int) -> int:
-        """The asset for an amount of USDC."""
+        """Return the asset for an amount of USDC."""
         before = self.price
         self.price += self._net(amount) * ROOT // self.liquidity
         return self.liquidity * ROOT * (self.price - before) // (before * self.price)
@@ -77,9 +77,7 @@ class Pool:
 
 @dataclass
 class NetworkFee:
-    """Network fee of a request: a rate of all its USDC, but never less than the minimum; and the paid
-    part.
-    """
+    """Network fee of a request: a rate of all its USDC, at least the minimum; and the paid part."""
 
     rate: int = NETWORK_RATE
     minimum: int = NETWORK_MINIMUM
@@ -87,7 +85,7 @@ class NetworkFee:
     paid: int = 0
 
     def due(self, amount: int) -> int:
-        """The fee for a further amount of USDC."""
+        """Return the fee for a further amount of USDC."""
         self.amount += amount
         fee = min(amount, max(part(self.rate, self.amount), self.minimum) - self.paid)
         self.paid += fee
@@ -132,9 +130,7 @@ class Rules:
         return Swapped(network, shares, stable, output)
 
     def convert(self, source: str, target: str, wanted: int, rate: int = NETWORK_RATE) -> int:
-        """Return how much of one asset buys about an amount of another; `rate` is the network fee that is
-        added.
-        """
+        """Return how much of one asset buys about an amount of another; `rate`: the network fee to add."""
         relative = self._cost(target) * ONE // self._yield(source)
         needed = -(-wanted * relative // ONE)
         factor = 10_000 * 10**9 // (10_000 - rate // 100)  # of nine decimals

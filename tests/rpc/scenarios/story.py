@@ -50,7 +50,7 @@ def is_housekeeping(name: str) -> bool:
 
 
 def named(event: tuple[str, Any]) -> Named:
-    """A value of `RuntimeEvent`."""
+    """Return a value of `RuntimeEvent`."""
     pallet, inner = event
     name, fields = (inner, ()) if isinstance(inner, str) else inner
     return f"{pallet}.{name}", fields
@@ -64,10 +64,11 @@ class EmittedEvents:
 
     @property
     def events(self) -> list[Named]:
+        """All events, in their order."""
         return [event for block in self.blocks for event in block]
 
     def check(self, *blocks: Iterable[str]) -> None:
-        """These events, in this order, in these blocks one after the other, and no others."""
+        """Check for these events, in this order, in these blocks one after the other, and no others."""
         expected = [f"block {at}: {name}" for at, names in enumerate(blocks) for name in names or [NOTHING]]
         emitted = [
             f"block {at}: {name}"
@@ -79,11 +80,11 @@ class EmittedEvents:
             pytest.fail(f"expected (-) and emitted (+):\n{lines}", pytrace=False)
 
     def of(self, event: str) -> list[Any]:
-        """The fields of each event of a name, of whichever pallet."""
+        """Return the fields of each event of a name, of whichever pallet."""
         return [fields for name, fields in self.events if name.partition(".")[2] == event]
 
     def one(self, event: str) -> Any:
-        """The fields of the only one."""
+        """Return the fields of the only one."""
         (fields,) = self.of(event)
         return fields
 
@@ -108,32 +109,32 @@ class Story:
         self._vault = self._vault_holds()
 
     def stored(self) -> Stored:
-        """The storage of the best block."""
+        """Return the storage of the best block."""
         chain = self.served.node.chain
         return Stored(chain, self.metadata, chain.best.hash)
 
     # Doing
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result of a call, kept in the transcript."""
+        """Return the result of a call, kept in the transcript."""
         answer = await self.served.call(method, *params)
         self.transcript.answered(method, list(params), answer)
         return answer
 
     async def error(self, method: str, *params: Any) -> Any:
-        """The error of a call, kept in the transcript."""
+        """Return the error of a call, kept in the transcript."""
         error = await self.served.error(method, *params)
         self.transcript.answered(method, list(params), error)
         return error
 
     async def get(self, path: str) -> Any:
-        """A page of the swap service, kept in the transcript."""
+        """Return a page of the swap service, kept in the transcript."""
         answer = (await self.served.http.request("GET", path)).json()
         self.transcript.answered(f"GET {path}", [], answer)
         return answer
 
     async def open(self, source: Any = ETH, target: Any = BTC, **changes: Any) -> str:
-        """A deposit channel's address; the events of its opening are checked."""
+        """Open a deposit channel and check the events of its opening; return its address."""
         request = {
             "source_asset": source,
             "destination_asset": target,
@@ -158,19 +159,19 @@ class Story:
         return address
 
     async def deposit(self, address: str, asset: Any, amount: int, *more: Any) -> None:
-        """A user pays into a channel."""
+        """Pay into a channel, as a user."""
         await self.served.call("dev_deposit", address, asset, amount, *more)
         self.paid(asset, amount)
 
     async def rejected_deposit(self, address: str, asset: Any, amount: int, *more: Any) -> str:
-        """A user pays into a channel, and the chain refuses the deposit; the reason."""
+        """Pay into a channel, as a user; return the reason for which the chain refuses the deposit."""
         error = await self.served.error("dev_deposit", address, asset, amount, *more)
         self.paid(asset, amount)
         reason: str = error["data"]["reason"]
         return reason
 
     def paid(self, asset: Any, amount: int) -> None:
-        """A user has paid an amount."""
+        """Note that a user has paid an amount."""
         self.outside.accounts.add(USER, _name(**asset), -amount)
 
     async def lend(self, asset: Any, amount: int) -> None:
@@ -179,7 +180,7 @@ class Story:
         self.outside.accounts.add(LENDER, _name(**asset), -amount)
 
     async def fail(self, address: str, asset: Any) -> None:
-        """A receiver takes no more of an asset."""
+        """Let a receiver take no more of an asset."""
         await self.call("dev_failReceiver", address, asset)
         self.outside.failing.add((address, _name(**asset)))
 
@@ -195,7 +196,7 @@ class Story:
             await self.served.call("dev_newBlock")
 
     async def new_events(self) -> EmittedEvents:
-        """The events since the last time, block by block, without housekeeping; `events` keeps them all."""
+        """Return the events since the last time, block by block, without housekeeping; `events` keeps all."""
         chain, emitted = self.served.node.chain, EmittedEvents()
         for number in range(self.read_to + 1, chain.best.number + 1):
             block = chain.hash_at(number)
@@ -217,7 +218,7 @@ class Story:
         return events
 
     def _burn(self, block: bytes, paid: list[Any]) -> None:
-        """The fees of a block's transactions are what their weights and lengths come to."""
+        """Check that the fees of a block's transactions are what their weights and lengths come to."""
         body = self.served.node.chain.body(block) or []
         signed = [(len(data), call) for data in body if (call := signed_call(self.metadata, data))]
         for (length, call), fee in zip(signed, paid, strict=True):
@@ -264,7 +265,7 @@ class Story:
         return changes(after, self._before)
 
     async def closes(self, expected: dict[str, Any]) -> None:
-        """The money is with whom it should be, to the last unit, and pools' prices where they should be."""
+        """Check that the money is where it should be, to the unit, and so are pools' prices."""
         sheet = await self.sheet()
         right = {party: {a: n for a, n in amounts.items() if n} for party, amounts in expected.items()}
         prices = {asset: ranges["current_sqrt_price"] for asset, ranges in pools_of(self.stored()).items()}
@@ -303,7 +304,7 @@ class Story:
             self._has_arrived(await self.get(f"/v2/swaps/{channel}"), sheet)
 
     async def _check_outputs(self) -> None:
-        """The Bitcoin vault holds what it held and what came, less what left and what that cost."""
+        """Check that the Bitcoin vault holds what it held and what came, less what left and its cost."""
         outputs = await self.call("cf_monitoring_btc_utxos")
         left = sum(of["Btc"] for party, of in self.outside.now().items() if party != LENDER)
         batches = sum(
@@ -332,7 +333,7 @@ class Story:
 
 
 def signed_call(metadata: Metadata, data: bytes) -> str | None:
-    """The name of the call in a signed extrinsic; None for an inherent and the like."""
+    """Return the name of the call in a signed extrinsic; None for an inherent and the like."""
     extrinsic = decode_extrinsic(metadata, data)
     if extrinsic.signed is None:
         return None

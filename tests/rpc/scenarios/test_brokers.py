@@ -118,7 +118,7 @@ async def test_a_private_bitcoin_channel(story: Story) -> None:
 
 
 async def swap_on_bitcoin(story: Story) -> None:
-    """A user pays the private channel's address; what the transaction carries says what for."""
+    """Pay the private channel's address, as a user; what the transaction carries says what for."""
     terms = {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10}
     encoded = await story.call(ENCODE, BTC, ETH, EVM_ADDRESS, 10, terms)
     await story.call("dev_sendToVault", encoded, BITCOIN, BTC_ADDRESS)

@@ -151,7 +151,7 @@ async def test_a_transaction_that_is_late(story: Story) -> None:
 async def failed_transfer(
     story: Story, chain: str, symbol: str, receiver: str = EVM_ADDRESS
 ) -> EmittedEvents:
-    """A swap whose receiver fails: the events up to the fallback."""
+    """Make a swap whose receiver fails; return the events up to the fallback."""
     asset = {"chain": chain, "asset": symbol}
     await story.fail(receiver, asset)
     address = await story.open(BTC, asset, destination_address=receiver)
@@ -161,7 +161,7 @@ async def failed_transfer(
 
 
 def fallback(chain: str) -> list[str]:
-    """A receiver did not take its transfer: a call that pays it is to be signed."""
+    """Return the events after a receiver did not take its transfer: a call that pays it is to be signed."""
     return together(landed(chain), batched(chain, "TransferFallbackRequested"))
 
 
@@ -216,7 +216,7 @@ async def test_a_token_that_its_contract_refuses_the_receiver(story: Story, chai
 
 
 async def refused_token(story: Story, chain: str, emitted: EmittedEvents, receiver: str) -> None:
-    """A token stays in the vault and is offered; the fee for it was swapped into the chain's coin."""
+    """Check that a token stays in the vault and is offered; its fee was swapped into the chain's coin."""
     coin, token = COINS[chain]
     legs = 1 if token == "Usdc" else 2
     emitted.check(

@@ -74,7 +74,7 @@ async def test_a_regular_swap(story: Story) -> None:
 
 
 async def withdrawn(story: Story, earned: int) -> tuple[int, Swapped]:
-    """The broker takes what it has earned: what arrives, and the swap of the fee into ether."""
+    """Withdraw what the broker has earned; return what arrives, and the swap of the fee into ether."""
     fee = story.rules.convert("Usdc", "Eth", USDC_EGRESS)
     paid = await story.call("broker_withdraw_fees", USDC, EVM_ADDRESS)
     assert (int(paid["egress_amount"], 16), int(paid["egress_fee"], 16)) == (earned - fee, fee)

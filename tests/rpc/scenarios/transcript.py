@@ -28,7 +28,7 @@ Entry = dict[str, Any]
 
 
 def slug(text: str) -> str:
-    """A scenario's name as that of a file: of a test with its parameter, or of a section of the guide."""
+    """Return a scenario's name as that of a file: of a test with its parameter, or of a guide's section."""
     words = text.removeprefix("test_").lower().replace("'", "")
     return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
 
@@ -41,7 +41,7 @@ class Transcript:
         self.entries: list[Entry] = []
 
     def answered(self, method: str, params: Any, answer: Any) -> None:
-        """A call and its result or error."""
+        """Keep a call and its result or error."""
         if method.startswith(BLOCKS) and isinstance(answer, str):
             answer = "<hash>"
         self.entries.append({"call": method, "params": params, "answer": masked(answer)})
@@ -103,7 +103,7 @@ def members(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]
 
 
 def as_json(value: Any) -> Any:
-    """A decoded SCALE value: bytes as hex, tuples as lists."""
+    """Return a decoded SCALE value: bytes as hex, tuples as lists."""
     if isinstance(value, bytes | bytearray):
         return f"0x{value.hex()}"
     if isinstance(value, dict):
@@ -114,7 +114,7 @@ def as_json(value: Any) -> Any:
 
 
 def masked(value: Any) -> Any:
-    """An answer without the hashes that are random."""
+    """Return an answer without the hashes that are random."""
     if isinstance(value, dict):
         return {name: "<hash>" if name in RANDOM else masked(member) for name, member in value.items()}
     return [masked(item) for item in value] if isinstance(value, list) else value

@@ -53,7 +53,7 @@ async def maps_by_asset(served: Served, at: str | None) -> list[dict[str, dict[s
 
 
 def named(release: str) -> dict[str, set[str]]:
-    """The symbols by chain."""
+    """Return the symbols by chain."""
     symbols: dict[str, set[str]] = {}
     for asset in assets_since(release):
         symbols.setdefault(asset.chain, set()).add(asset.symbol)
@@ -75,7 +75,7 @@ async def check_answers(served: Served, release: str, at: str | None) -> None:
 
 
 async def check_supported(served: Served, release: str) -> None:
-    """The list has the order of the chains, and of the assets of each."""
+    """Check that the list has the order of the chains, and of the assets of each."""
     wanted = sorted(assets_since(release), key=lambda asset: (CHAINS[asset.chain].index, asset.chain_index))
     listed = await served.call("cf_supported_assets")
     assert listed == [{"chain": asset.chain, "asset": asset.symbol} for asset in wanted]

@@ -135,7 +135,7 @@ def test_each_value_is_read_or_refused_as_the_official_node_does_it(
 
 
 def _written(kind: str, answer: Any) -> str:
-    """An answer as Rust's Debug writes it."""
+    """Return an answer as Rust's Debug writes it."""
     if isinstance(answer, bytes):
         name = kind.removeprefix("Option<").removesuffix(">")
         return f"ok Some({name}({list(answer)}))" if name != kind else f"ok {name}({list(answer)})"

@@ -25,7 +25,7 @@ ACCOUNTS = "0x" + (twox_128(b"System") + twox_128(b"Account")).hex()
 
 @pytest.fixture
 async def head(served_node: Served) -> AsyncIterator[Head]:
-    """A follow that has read its first events: genesis final, block 1 best."""
+    """Yield a follow that has read its first events: genesis final, block 1 best."""
     async with served_node.websocket() as ws:
         head = await followed(ws)
         await head.events(3)

@@ -9,5 +9,5 @@ from cfnode.runtime.wasm.artefacts import Artefacts, directory
 
 @pytest.fixture
 def artefacts() -> Artefacts:
-    """The compiled modules that all tests share."""
+    """Return the compiled modules that all tests share."""
     return Artefacts(directory())

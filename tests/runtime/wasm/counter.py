@@ -255,7 +255,7 @@ _EXPORTED = '(memory (export "memory") 2)'
 
 
 def section(name: bytes, data: bytes) -> bytes:
-    """A custom section (of less than 128 bytes, so that its length is one byte)."""
+    """Return a custom section (of less than 128 bytes, so that its length is one byte)."""
     body = bytes([len(name)]) + name + data
     assert len(body) < 128
     return b"\0" + bytes([len(body)]) + body
@@ -263,7 +263,7 @@ def section(name: bytes, data: bytes) -> bytes:
 
 @cache
 def module(*, own_memory: bool = False, sections: bool = True, step: int = 1) -> bytes:
-    """The assembled runtime.
+    """Return the assembled runtime.
 
     With a memory of its own instead of an imported one; without its version in sections; adding `step` times
     what an extrinsic says.
@@ -277,5 +277,5 @@ def module(*, own_memory: bool = False, sections: bool = True, step: int = 1) ->
 
 
 def extrinsic(kind: bytes, amount: int = 0) -> bytes:
-    """An extrinsic of this kind."""
+    """Return an extrinsic of this kind."""
     return encode_compact(len(kind) + 1) + kind + bytes([amount])

@@ -26,7 +26,7 @@ def runs(artefacts: Artefacts) -> bool:
 
 
 def put_instead(path: Path, data: bytes) -> None:
-    """A new file under the name: the old one is still mapped, and must not change."""
+    """Put a new file under the name: the old one is still mapped, and must not change."""
     path.unlink()
     path.write_bytes(data)
 

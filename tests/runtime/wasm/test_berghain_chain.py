@@ -82,7 +82,7 @@ class Script:
         )  # fmt: skip
 
     def at(self, number: int) -> list[bytes]:
-        """A remark, the same height witnessed by both authorities, and once the change of voters."""
+        """Return a remark, the same height witnessed by both authorities, and once the change of voters."""
         tracked = {"base_fee": number, "priority_fee": 1}
         state = {"new_chain_state": {"block_height": number, "tracked_data": tracked}}
         witness = {"call": ("EthereumChainTracking", ("update_chain_state", state)), "epoch_index": 1}

@@ -119,7 +119,7 @@ async def test_a_runaway_call_is_ended_without_the_process(
 
 
 def impatient(code: bytes):  # type: ignore[no-untyped-def]
-    """A factory whose runtimes give up early."""
+    """Return a factory whose runtimes give up early."""
     from cfnode.runtime.wasm.artefacts import Artefacts, directory
     from cfnode.runtime.wasm.runtime import WasmRuntime
 

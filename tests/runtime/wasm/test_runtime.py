@@ -170,7 +170,7 @@ def test_a_host_function_unknown_here_means_unsupported_code(artefacts: Artefact
 
 
 def calling(names: list[str]) -> bytes:
-    """A runtime that calls each host function in an entry point of the same name, and none in `nothing`."""
+    """Return a runtime that calls each host function in an entry point of its name, and none in `nothing`."""
     imports = "".join(f'(import "env" "{name}" (func ${name}))' for name in names)
     exports = "".join(
         f'(func (export "{name}") (param i32 i32) (result i64) (call ${name}) i64.const 0)' for name in names

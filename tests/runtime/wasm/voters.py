@@ -10,7 +10,7 @@ from cfnode.core.scale.metadata import Metadata
 def change_of_voters(
     metadata: Metadata, block: int, voters: Sequence[tuple[bytes, int]]
 ) -> tuple[str, object]:
-    """The call that gives new GRANDPA voters, in set 1, from `block` on: it writes what sessions write.
+    """Return the call that gives new GRANDPA voters, in set 1, from `block` on, as sessions write them.
 
     Governance reaches root in spec 100: what its member proposes runs as sudo in the next block.
     """

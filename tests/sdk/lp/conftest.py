@@ -11,12 +11,13 @@ from tests.sdk.lp.place import Market, market
 
 @pytest.fixture(scope="package")
 def shared_market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
+    """Yield the market that the tests of a session share."""
     with market(tmp_path_factory.mktemp("market")) as opened:
         yield opened
 
 
 @pytest.fixture
 def place(shared_market: Market) -> Market:
-    """The market without an order."""
+    """Return the market without an order."""
     shared_market.node.call("lp_cancel_all_orders", "InBlock")
     return shared_market

@@ -30,21 +30,23 @@ class Market:
     node: NodeProcess
 
     def client(self, **options: Any) -> LiquidityProvider:
+        """Return a client of the provider."""
         return LiquidityProvider(self.node.url, ACCOUNT, **options)
 
     def tick(self) -> int:
-        """The tick of the pool's price."""
+        """Return the tick of the pool's price."""
         tick: int = self.node.call("cf_pool_price", ETH, USDC)["tick"]
         return tick
 
     def fund(self) -> None:
+        """Give the provider funds, and addresses for refunds."""
         self.node.call("lp_register_liquidity_refund_address", "Ethereum", RECEIVER)
         for asset, amount in ((ETH, 100 * ETHER), (USDC, 300_000 * DOLLAR)):
             opened = self.node.call("lp_request_liquidity_deposit_address_v2", asset)
             self.node.call("dev_deposit", opened["response"]["deposit_address"], asset, hex(amount))
 
     def swap(self, amount: int, blocks: int = 4) -> None:
-        """The provider sells ether of its own, which fills orders that buy; it takes some blocks.
+        """Sell ether of the provider's own, which fills orders that buy; it takes some blocks.
 
         The last of them is final: fills are read from final blocks, and the voter is a task of its own.
         """
@@ -60,6 +62,7 @@ FLAGS = ("--dev", "--dev-lp=//Bob", "--dev-seal=instant")
 
 @contextmanager
 def market(folder: Path, *flags: str) -> Iterator[Market]:
+    """Yield a market on a node of its own."""
     with running_node(folder, f"--base-path={folder}/base", *FLAGS, *flags) as node:
         new_market = Market(node)
         until(lambda: int(node.call("chain_getHeader")["number"], 16) > 0)
@@ -85,6 +88,7 @@ class _Coat:
 
 
 def blocking(scenario: Scenario, place: Market) -> None:
+    """Run a scenario with the blocking client."""
     with place.client() as client:
         steps = scenario(_Coat(client))
         try:
@@ -100,10 +104,12 @@ async def _with_client(scenario: Scenario, place: Market) -> None:
 
 
 def under_trio(scenario: Scenario, place: Market) -> None:
+    """Run a scenario with the client for coroutines, under trio."""
     trio.run(_with_client, scenario, place)
 
 
 def under_asyncio(scenario: Scenario, place: Market) -> None:
+    """Run a scenario with the client for coroutines, under asyncio."""
     asyncio.run(_with_client(scenario, place))
 
 

@@ -45,7 +45,7 @@ def live_lines(place: Market, folder: Path, *words: str) -> Iterator[subprocess.
 
 
 def next_with(process: subprocess.Popen[str], tick: int) -> dict[str, Any]:
-    """The next line on which an order at this tick stands."""
+    """Return the next line on which an order at this tick stands."""
     assert process.stdout is not None
     for line in process.stdout:
         book: dict[str, Any] = json.loads(line)

@@ -103,7 +103,7 @@ def test_a_bot_or_its_node_is_killed_and_the_desired_orders_stand_after_it(tmp_p
 
 @contextmanager
 def bot(node: NodeProcess, tick: int, number: int) -> Iterator[subprocess.Popen[str]]:
-    """A bot in a process of its own, killed at the end."""
+    """Yield a bot in a process of its own, killed at the end."""
     arguments = ["-m", "tests.sdk.lp.bot", node.url, str(tick), str(number)]
     process = subprocess.Popen(
         [sys.executable, *arguments], stdout=subprocess.PIPE, env=environment(node.log_path.parent), text=True

@@ -15,6 +15,7 @@ NODES = ("run",)
 
 
 def run(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
+    """Run a command; return exit code, output and errors."""
     done = CliRunner().invoke(cli, arguments, input=stdin)
     return done.exit_code, done.stdout, done.stderr
 
@@ -32,4 +33,5 @@ def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, cl
 
 
 def option(command: click.Command, name: str) -> Any:
+    """Return the option of a command, None if it has none of that name."""
     return next((param for param in command.params if name in param.opts), None)

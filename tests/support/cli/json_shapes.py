@@ -47,9 +47,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def faults(value: Any, schema: Schema, place: str = "", *, has_asset: bool = False) -> Iterator[str]:
-    """Return the places at which a document differs from its schema; `has_asset`: an outer object names the
-    asset.
-    """
+    """Return where a document differs from its schema; `has_asset`: an outer object names the asset."""
     if isinstance(schema, str):
         if not _KINDS[schema](value):
             yield f"{place}: {value!r} is not of the kind {schema}"

@@ -47,7 +47,7 @@ RUN = _run_command()
 
 
 def parsed(*arguments: str) -> click.Context:
-    """The context of `cfnode run` with these arguments; nothing is started."""
+    """Return the context of `cfnode run` with these arguments; nothing is started."""
     return RUN.make_context("run", list(arguments))
 
 

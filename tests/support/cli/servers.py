@@ -14,7 +14,7 @@ Answer = Callable[[dict[str, Any]], bytes]
 
 @contextmanager
 def serving(answer: Answer) -> Iterator[str]:
-    """An HTTP server on loopback that answers each request by `answer`."""
+    """Yield an HTTP server on loopback that answers each request by `answer`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -39,8 +39,10 @@ def serving(answer: Answer) -> Iterator[str]:
 
 
 def result(value: Any) -> bytes:
+    """Return a JSON-RPC answer with a result."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "result": value}).encode()
 
 
 def echo(request: dict[str, Any]) -> bytes:
+    """Answer with the method and the parameters."""
     return result([request["method"], request["params"]])

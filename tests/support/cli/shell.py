@@ -17,12 +17,14 @@ class Shell:
         self.variables: dict[str, str] = {}
 
     def file(self, text: str, name: str = "c.toml") -> str:
+        """Write a file in the home folder; return its path."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return str(path)
 
     def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """Run a command in its own process; return exit code, output and errors."""
         done = subprocess.run(
             command(*arguments),
             env=environment(self.home) | self.variables,
@@ -35,7 +37,7 @@ class Shell:
         return done.returncode, done.stdout, done.stderr
 
     def in_force(self, *arguments: str) -> dict[str, dict[str, object]]:
-        """The rows of `config show` for one command, by key."""
+        """Return the rows of `config show` for one command, by key."""
         code, out, err = self("config", "show", *arguments, "--json")
         assert (code, err) == (0, "")
         (rows,) = json.loads(out)["commands"].values()

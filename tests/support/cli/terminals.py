@@ -29,7 +29,7 @@ PLACES: dict[str, dict[str, str]] = {
 
 
 def plain(printed: str) -> list[str]:
-    """The lines that were printed, without colours."""
+    """Return the lines that were printed, without colours."""
     return _COLOURS.sub("", printed).splitlines()
 
 

@@ -9,6 +9,7 @@ from tests.conftest import shared
 
 
 def read(name: str) -> bytes:
+    """Return a header of the vectors."""
     path = shared("vectors", "smoldot", f"header-{name}")
     if name.endswith(".hex"):
         return bytes.fromhex(path.read_text())

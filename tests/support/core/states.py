@@ -21,17 +21,21 @@ class Held:
         self.storage, self.nodes = changes.storage, changes.nodes
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the value of a key."""
         return self.storage.get(child, {}).get(key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the key after a key."""
         return min(
             (stored_key for stored_key in self.storage.get(child, {}) if stored_key > key), default=None
         )
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        """Return the encoded node at a path."""
         return self.nodes.get(child, {}).get(path)
 
     def pairs_after(self, key: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
+        """Return the pairs after a key, in their order."""
         return (
             (stored_key, value)
             for stored_key, value in sorted(self.storage.get(child, {}).items())
@@ -39,6 +43,7 @@ class Held:
         )
 
     def nodes_after(self, path: bytes, child: bytes = TOP) -> Iterator[tuple[bytes, bytes]]:
+        """Return the nodes after a path, in their order."""
         return (
             (node_path, node)
             for node_path, node in sorted(self.nodes.get(child, {}).items())

@@ -23,7 +23,7 @@ ALICE = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder that a container mounts: keys of a well-known account, and a chain without boot nodes."""
+    """Return the folder that a container mounts: keys of a known account, and a chain without boot nodes."""
     for role in ("broker", "lp"):
         (tmp_path / "keys" / role).mkdir(parents=True)
         (tmp_path / "keys" / role / "signing_key_file").write_text(ALICE)
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def moved(line: str, folder: Path) -> str:
-    """A command line of a container, for the test's folder."""
+    """Return a command line of a container, for the test's folder."""
     program = str(Path(sys.executable).with_name("chainflip-node"))
     renamed = {CHAIN: folder / "chain.json", BASE: folder / "base", KEYS: folder / "keys"}
     for inside, outside in renamed.items():
@@ -42,4 +42,5 @@ def moved(line: str, folder: Path) -> str:
 
 
 def keystore(folder: Path) -> list[str]:
+    """Return the names of the key files."""
     return sorted(path.name for path in folder.glob("base/**/keystore/*"))

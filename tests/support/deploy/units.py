@@ -21,11 +21,12 @@ def values(file: Path, name: str) -> list[str]:
 
 
 def variables(lines: list[str]) -> dict[str, str]:
+    """Return the variables that lines set."""
     return dict(part.split("=", 1) for line in lines for part in shlex.split(line, comments=True))
 
 
 def allowed_calls(unit_file: Path) -> set[str]:
-    """The system calls that a unit allows."""
+    """Return the system calls that a unit allows."""
     listed = output_of(program("systemd-analyze", "systemd"), "syscall-filter", "--no-pager")
     groups: dict[str, list[str]] = {}
     for line in listed.splitlines():
@@ -47,7 +48,7 @@ def allowed_calls(unit_file: Path) -> set[str]:
 
 
 def traced_calls(trace: Path) -> set[str]:
-    """The system calls in strace's summary."""
+    """Return the system calls in strace's summary."""
     rows = [line.split()[-1] for line in trace.read_text().splitlines() if line.strip()]
     return {name for name in rows if re.fullmatch(r"[a-z]\w+", name)} - {"total", "syscall"}
 

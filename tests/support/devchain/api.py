@@ -8,4 +8,5 @@ from tests.devchain.runtime.world import World
 
 
 def ask(world: World, method: str, *arguments: Any) -> Any:
+    """Return the answer of a method of CustomRuntimeApi."""
     return world.api(f"CustomRuntimeApi_{method}", *arguments)

@@ -6,7 +6,7 @@ from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES, Release
 
 
 def asset_names(release: Release) -> list[str]:
-    """The assets that can be deposited."""
+    """Return the assets that can be deposited."""
     return sorted(asset.name for asset in release.assets if asset.chain not in release.left)
 
 

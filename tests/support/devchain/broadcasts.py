@@ -8,11 +8,12 @@ from tests.devchain.runtime.swapper import Swapper
 
 
 def hold(broker: Swapper, held: bool = True, chain: str = "Ethereum") -> None:
+    """Hold the broadcasts of a chain, or let them go."""
     assert broker.dev("hold_broadcasts", chain=chain, held=held) == "Ok"
 
 
 def emitted_by(broker: Swapper, chain: str = "Ethereum") -> list[str]:
-    """The events of a chain's broadcaster in this block."""
+    """Return the events of a chain's broadcaster in this block."""
     return [name for _, pallet, name, _ in broker.world.events() if pallet == f"{chain}Broadcaster"]
 
 

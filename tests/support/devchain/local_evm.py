@@ -59,19 +59,19 @@ class LocalEvm:
     nonces: Iterator[int] = field(default_factory=lambda: count(1))
 
     def call(self, method: str, *params: Any) -> Any:
-        """The result of a method; raises RpcError."""
+        """Return the result of a method; raise RpcError."""
         from cfnode.devchain.evm.methods import called
 
         return called(self.chain, method, list(params))
 
     def send(self, to: bytes | None, data: bytes = b"", **fields: Any) -> dict[str, Any]:
-        """The receipt of a transaction of the payer."""
+        """Send a transaction of the payer; return its receipt."""
         identity = self.call("eth_sendRawTransaction", self.raw(to, data, **fields))
         receipt: dict[str, Any] = self.call("eth_getTransactionReceipt", identity)
         return receipt
 
     def raw(self, to: bytes | None, data: bytes = b"", **fields: Any) -> str:
-        """A signed transaction of the payer; a field that is None is left out."""
+        """Return a signed transaction of the payer; a field that is None is left out."""
         from eth_account import Account
 
         filled = {
@@ -88,7 +88,7 @@ class LocalEvm:
         return hexed(bytes(Account.sign_transaction(present, PAYER.secret).raw_transaction))
 
     def signed(self, call: VaultCall, nonce: int | None = None, *, by: EthereumKey = AGGREGATE) -> bytes:
-        """The data of a call of the vault, with a signature."""
+        """Return the data of a call of the vault, with a signature."""
         used = next(self.nonces) if nonce is None else nonce
         at = self.key_manager if call.signature.startswith("setAgg") else self.vault
         bound = ReplayProtection(used, self.chain.chain_id, self.key_manager, at)
@@ -96,14 +96,14 @@ class LocalEvm:
         return call.data(used, schnorr.sign(by.secret, one_time, call.message_hash(bound)))
 
     def balance(self, account: bytes, token: bytes = NATIVE_TOKEN) -> int:
-        """An account's balance."""
+        """Return an account's balance."""
         if token == NATIVE_TOKEN:
             return int(self.call("eth_getBalance", hexed(account), "latest"), 16)
         data = selector("balanceOf(address)") + account.rjust(32, b"\0")
         return int(self.call("eth_call", {"to": hexed(token), "data": hexed(data)}, "latest"), 16)
 
     def deploy(self, code: bytes) -> bytes:
-        """The address of a contract with this code."""
+        """Return the address of a contract with this code."""
         # PUSH2 size, DUP1, PUSH1 11, PUSH0, CODECOPY, PUSH0, RETURN: it returns what follows
         head = b"\x61" + len(code).to_bytes(2, "big") + bytes.fromhex("80600a5f395ff3")
         created = self.send(None, head + code)
@@ -118,7 +118,7 @@ def local_evm(
     vault: bytes = VAULT,
     token: bytes = USDC,
 ) -> LocalEvm:
-    """A new chain whose clock stands still."""
+    """Return a new chain whose clock stands still."""
     from cfnode.devchain.evm.chain import EvmChain
     from cfnode.devchain.evm.deployed import Contracts
     from cfnode.devchain.evm.genesis import accounts
@@ -129,6 +129,7 @@ def local_evm(
 
 
 def hexed(data: bytes) -> str:
+    """Return the bytes as hex with `0x`."""
     return "0x" + data.hex()
 
 
@@ -141,17 +142,18 @@ class RunningEvm:
 
     @property
     def url(self) -> str:
+        """The address of the chain."""
         return str(self.started["url"])
 
     def call(self, method: str, *params: Any) -> Any:
-        """The result of a method."""
+        """Return the result of a method."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = httpx.post(self.url, json=body, timeout=60).json()
         assert "result" in answer, answer
         return answer["result"]
 
     def balance(self, account: str) -> int:
-        """An account's balance in wei."""
+        """Return an account's balance in wei."""
         return int(self.call("eth_getBalance", account, "latest"), 16)
 
     def send(self, data: str, to: str) -> None:
@@ -174,7 +176,7 @@ class RunningEvm:
         assert receipt["status"] == "0x1", receipt
 
     def next_event(self, name: str) -> dict[str, Any]:
-        """The next line that it prints about an event of this name."""
+        """Return the next line that it prints about an event of this name."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             event: dict[str, Any] = json.loads(line)
@@ -196,7 +198,7 @@ def running_evm(folder: Path, node: str, *flags: str, **more: Any) -> Iterator[R
 
 @contextmanager
 def started_evm(line: Sequence[str], folder: Path, **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """The process of a command line, which ends with code 0 at SIGTERM."""
+    """Yield the process of a command line, which ends with code 0 at SIGTERM."""
     process = subprocess.Popen(
         line,
         cwd=folder,

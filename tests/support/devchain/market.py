@@ -26,29 +26,36 @@ class Market(Swapper):
                 runtime.pallet(AssetBalances).FreeBalances.put(BOB.account, asset, amount)
 
     def provide(self, name: str, **arguments: Any) -> str:
+        """Call the provider's pallet; return the outcome."""
         return self.submit("LiquidityProvider", name, BOB, **arguments)
 
     def order(self, name: str, **arguments: Any) -> str:
+        """Change an order; return the outcome."""
         return self.submit("LiquidityPools", name, BOB, **(PAIR | arguments))
 
     def limit(self, side: str, tick: int | None, amount: int, **changes: Any) -> str:
+        """Set a limit order; return the outcome."""
         usual = {"side": side, "id": 1, "option_tick": tick, "sell_amount": amount}
         times = {"dispatch_at": None, "close_order_at": None}
         return self.order("set_limit_order", **(usual | times | changes))
 
     def ranged(self, start: int, end: int, liquidity: int) -> str:
+        """Set a range order; return the outcome."""
         ticks = {"start": start, "end": end}
         size = ("Liquidity", {"liquidity": liquidity})
         return self.order("set_range_order", id=1, option_tick_range=ticks, size=size)
 
     def owned(self, asset: str) -> int:
+        """Return the provider's balance of an asset."""
         return self.balance(BOB.account, asset)
 
     @property
     def tick(self) -> int:
+        """The tick of the pool's price."""
         return self.pool("Eth").current_tick
 
     def api(self, name: str, *arguments: Any) -> Any:
+        """Return the answer of a method of CustomRuntimeApi, which must succeed."""
         kind, answer = self.world.api(f"CustomRuntimeApi_{name}", *arguments)
         assert kind == "Ok", answer
         return answer

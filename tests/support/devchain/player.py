@@ -31,7 +31,7 @@ TERMS: dict[str, Any] = {
 
 
 def chains_of(release: Release) -> list[str]:
-    """The chains that take deposits."""
+    """Return the chains that take deposits."""
     return [chain for chain in release.chains if chain not in release.left]
 
 
@@ -57,9 +57,11 @@ class Player(Swapper):
         self.world.block = noted  # type: ignore[method-assign]
 
     def play(self, step: tuple[Any, ...]) -> None:
+        """Play a step of a story."""
         getattr(self, f"on_{step[0]}")(*step[1:])
 
     def on_swap(self, source: str, destination: str, worth: float, terms: dict[str, Any]) -> None:
+        """Open a channel for a swap, and pay it."""
         fair = (atoms(destination, 10**6) << 128) // atoms(source, 10**6)
         least = fair * int(100 * terms["least"]) // 100
         limits = refund(ASSETS[source].chain, min_price=least, retry_duration=terms["retry"])
@@ -95,45 +97,56 @@ class Player(Swapper):
         return min((name for name in same if name != asset), default=asset)
 
     def on_price(self, asset: str, factor: float, depth: int | None) -> None:
+        """Set the price of a pool."""
         price = int(USD_PRICES.get(asset, DOLLAR) * factor)
         self.dev("set_pool", asset=asset, price=price, depth=depth)
 
     def on_fail(self, asset: str, fails: bool) -> None:
+        """Let a receiver fail, or take transfers again."""
         address = address_on(ASSETS[asset].chain)
         assert self.dev("fail_receiver", address=address, asset=asset, fails=fails) == "Ok"
 
     def on_abort(self, chain: str) -> None:
+        """Abort the next broadcast of a chain."""
         assert self.dev("abort_next_broadcast", chain=chain) == "Ok"
 
     def on_hold(self, chain: str, held: bool) -> None:
+        """Hold the broadcasts of a chain, or let them go."""
         assert self.dev("hold_broadcasts", chain=chain, held=held) == "Ok"
 
     def on_attempt(self, chain: str) -> None:
+        """Let an attempt of a broadcast fail."""
         assert self.dev("fail_broadcast", chain=chain, broadcast_id=None) in ("Ok", "Dev.NobodyAsked")
 
     def on_boost(self, asset: str, worth: float) -> None:
+        """Set how much boosts deposits of an asset."""
         before = self.balance(BOOSTER, asset)
         assert self.dev("set_boost_depth", asset=asset, amount=atoms(asset, worth)) == "Ok"
         self.ledger.put_up(asset, atoms(asset, worth) - before)
 
     def on_lend(self, asset: str, worth: float) -> None:
+        """Lend an amount of an asset."""
         pools = {pool["asset"]: pool for pool in self.world.api("CustomRuntimeApi_cf_lending_pools", asset)}
         before = pools[asset]["available_amount"] if asset in pools else 0
         assert self.dev("set_lending_depth", asset=asset, amount=atoms(asset, worth)) == "Ok"
         self.ledger.put_up(asset, atoms(asset, worth) - before)
 
     def on_blocks(self, count: int, signed: bool) -> None:
+        """Make blocks, with or without signatures."""
         for _ in range(count):
             self.world.block(extra=[] if signed else [(SILENT, b"")])
 
     def on_epoch(self) -> None:
+        """End the epoch."""
         assert self.dev("end_epoch") in ("Ok", "Validator.RotationInProgress")
 
     def on_rotate(self) -> None:
+        """Force a rotation."""
         forced = self.dev("as_governance", call=("Validator", "force_rotation"))
         assert forced in ("Ok", "Validator.RotationInProgress")
 
     def on_withdraw(self) -> None:
+        """Withdraw what the broker has earned."""
         to = address_on("Ethereum")
         done = self.swapping("withdraw", asset="Usdc", destination_address=to)
         refusals = ("NoFundsAvailable", "BelowEgressDustLimit")

@@ -9,6 +9,7 @@ from tests.devchain.runtime.broker import Broker
 
 
 def safe_mode(broker: Broker, member: str, switch: str) -> None:
+    """Turn a switch of the safe mode."""
     with broker.arranging() as runtime:
         mode = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         switches = mode.get()

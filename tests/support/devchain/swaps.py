@@ -11,6 +11,7 @@ class SwapsOnly(Swapper):
     """Looks away from transactions on the foreign chains."""
 
     def happened(self) -> list[str]:
+        """Return the events of the block without those of transport."""
         transport = ("Broadcaster.", "ThresholdSigner.", "BroadcastRequested")
         return [name for name in super().happened() if not any(word in name for word in transport)]
 
@@ -20,6 +21,7 @@ NEVER_MET = {"min_price": 2**255, "max_oracle_price_slippage": None}
 
 
 def asked(**changes: Any) -> dict[str, Any]:
+    """Return the arguments of an internal swap, with changes."""
     usual: dict[str, Any] = {
         "amount": ETHER,
         "input_asset": "Eth",

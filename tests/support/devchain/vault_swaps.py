@@ -13,10 +13,12 @@ BITCOIN = ("Bitcoin", {"min_output_amount": 7, "retry_duration": 10, "max_oracle
 
 
 def evm(chain: str, amount: int = 5, **changes: Any) -> tuple[str, Any]:
+    """Return the parameters of a vault swap from an EVM chain."""
     return chain, {"input_amount": amount, "refund_parameters": refund(chain, **changes)}
 
 
 def encoded(broker: Broker, extra: Any, source: str = "Eth", destination: str = "Sol", **changes: Any) -> Any:
+    """Return the encoded vault swap of a request."""
     usual = {
         "destination_address": address_on(ASSETS[destination].chain),
         "broker_commission": 10,
@@ -53,11 +55,12 @@ def transaction(broker: Swapper, extra: Any, source: str, destination: str, **ch
 
 
 def send(broker: Swapper, details: Any, **changes: Any) -> str:
+    """Send a vault swap to its chain; return the outcome."""
     usual: dict[str, Any] = {"sender": None, "amount": None, "transaction": TRANSACTION, "is_final": True}
     return broker.dev("send_to_vault", details=details, **(usual | changes))
 
 
 def opened(broker: Swapper, **changes: Any) -> Any:
-    """A private channel, and a transaction to it."""
+    """Return a private channel, and a transaction to it."""
     assert broker.swapping("open_private_btc_channel") == "Ok"
     return transaction(broker, BITCOIN, "Btc", "Eth", **changes)

@@ -34,7 +34,7 @@ NOT_READ = ("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHON
 
 
 def forkable(arguments: Sequence[Any], env: Mapping[Any, Any] | None) -> list[str] | None:
-    """The arguments of an interpreter that a fork can carry out; None for another command line."""
+    """Return the arguments of an interpreter that a fork can carry out; None for another command line."""
     words = [os.fsdecode(argument) for argument in arguments]
     if not words or words[0] != sys.executable:
         return None
@@ -105,7 +105,7 @@ class Client:
         self._owner = os.getpid()
 
     def fork(self, order: dict[str, Any], descriptors: Sequence[int]) -> int:
-        """The pid of a new child of this process; raises OSError."""
+        """Return the pid of a new child of this process; raise OSError."""
         with self._lock:
             socket.send_fds(self._connection, [json.dumps(order).encode()], descriptors)
             pid = int(self._connection.recv(32) or b"-1")
@@ -119,7 +119,7 @@ class Client:
         return os.getpid() == self._owner
 
     def listener(self) -> Path:
-        """The socket at which the server takes orders of shells."""
+        """Return the socket at which the server takes orders of shells."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="cfnode")  # a socket's path has to be short
             path = Path(self._folder.name) / "socket"
@@ -200,7 +200,7 @@ def _umask() -> int:
 
 
 def fork_server() -> Client | None:
-    """The fork server of this process; None where it may not have one."""
+    """Return the fork server of this process; None where it may not have one."""
     with _STARTING:
         if ForkingPopen.server is None and ForkingPopen.is_on:
             ForkingPopen.server = start()

@@ -20,6 +20,7 @@ class Peer:
         self._process, self._read = process, bytearray()
 
     async def report(self) -> dict[str, Any]:
+        """Return the next line of JSON that the peer prints."""
         assert self._process.stdout is not None
         while b"\n" not in self._read:
             data = await self._process.stdout.receive_some()
@@ -31,13 +32,14 @@ class Peer:
         return report
 
     async def say(self, line: str) -> None:
-        """A line for its standard input."""
+        """Write a line to its standard input."""
         assert self._process.stdin is not None
         await self._process.stdin.send_all(f"{line}\n".encode())
 
 
 @asynccontextmanager
 async def peer_process(script: Path, *arguments: str, program: str = "node") -> AsyncIterator[Peer]:
+    """Yield the running program of a peer."""
     with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             run = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, check=False)

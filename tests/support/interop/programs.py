@@ -12,7 +12,7 @@ SCRIPTS = Path(__file__).parents[2] / "interop"
 
 
 def report_of(*command: str, **environment: str) -> dict[str, Any]:
-    """The JSON line that a peer prints last."""
+    """Return the JSON line that a peer prints last."""
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
     )
@@ -22,7 +22,7 @@ def report_of(*command: str, **environment: str) -> dict[str, Any]:
 
 
 def script_of(name: str, node_modules: Path, folder: Path) -> str:
-    """A script of `tests/interop`, laid where it finds the peers."""
+    """Return a script of `tests/interop`, laid where it finds the peers."""
     script = folder / name
     script.write_text((SCRIPTS / name).read_text())
     (folder / "node_modules").symlink_to(node_modules)

@@ -155,7 +155,7 @@ def encoded(text: str | bytes) -> bytes:
 
 
 def http_cases() -> list[Case]:
-    """Requests of HTTP."""
+    """Return requests of HTTP."""
     body = call().encode()
     cases = [
         Case(f"{name}", request=("POST", JSON, encoded(text)))
@@ -252,7 +252,7 @@ async def over_http(port: int, case: Case) -> list[str]:
 
 
 async def over_websocket(port: int, case: Case) -> list[str]:
-    """The messages until the server has answered calls that follow, or closes; and how it closed."""
+    """Return the messages until the server has answered calls that follow, or closes; and how it closed."""
     lines: list[str] = []
     async with WebSocket(port) as ws:
 
@@ -287,7 +287,7 @@ async def over_websocket(port: int, case: Case) -> list[str]:
 
 
 def line_of(opcode: int, payload: bytes) -> str:
-    """A frame of the server's; ids of subscriptions are random."""
+    """Return a frame of the server's; ids of subscriptions are random."""
     if opcode == CLOSE:
         code = int.from_bytes(payload[:2], "big") if payload else ""
         return " ".join(filter(None, ("close", str(code), payload[2:].decode())))
@@ -296,7 +296,7 @@ def line_of(opcode: int, payload: bytes) -> str:
 
 
 def program_arguments(batch: int | None) -> str:
-    """The argument of the program `jsonrpsee_peer`."""
+    """Return the argument of the program `jsonrpsee_peer`."""
     methods = METHODS | {TOO_LONG: "x" * 2_000}
     return json.dumps(
         {**LIMITS, "batch": batch, "methods": methods, "subscriptions": {SUBSCRIBE: SUBSCRIPTION}}

@@ -39,11 +39,12 @@ class Compared:
 
     @property
     def is_equal(self) -> bool:
+        """Whether both servers answered alike."""
         return self.theirs == self.ours
 
 
 def page(compared: Sequence[Compared]) -> str:
-    """The page in Markdown: for each transport first what differs."""
+    """Return the page in Markdown: for each transport first what differs."""
     head = HEAD.format(
         count=len(compared),
         equal=sum(comparison.is_equal for comparison in compared),
@@ -105,7 +106,7 @@ def text_of(data: bytes) -> str:
 
 
 def code(text: str) -> str:
-    """A cell in fixed width; a long text is cut in its middle."""
+    """Return a cell in fixed width; a long text is cut in its middle."""
     text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     if len(text) > MAX_SHOWN:
         half = MAX_SHOWN // 2

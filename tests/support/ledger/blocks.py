@@ -15,7 +15,7 @@ NOVEMBER = CalendarPeriod.parse("2026-11")
 
 
 def block(number: int, events: list[DecodedEvent]) -> DecodedBlock:
-    """A block of November; each is the child of the one with the number before."""
+    """Return a block of November; each is the child of the one with the number before."""
     name = f"0x{number:064x}"
     return DecodedBlock(
         number, name, f"0x{number - 1:064x}", NOVEMBER.start + number * 6_000, 1, tuple(events)

@@ -39,7 +39,7 @@ class LedgerProcess:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        """kill -9, if it runs."""
+        """Kill -9, if it runs."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -47,6 +47,7 @@ class LedgerProcess:
 
 @contextmanager
 def following(folder: Path, node: str, database: str, *flags: str) -> Iterator[LedgerProcess]:
+    """Yield a follower in a process of its own, killed at the end."""
     ledger = LedgerProcess(folder, node, database, *flags)
     try:
         yield ledger
@@ -63,7 +64,7 @@ def wait_for_block(url: str, number: int) -> None:
 
 
 def leading(first: LedgerProcess, second: LedgerProcess) -> tuple[LedgerProcess, LedgerProcess]:
-    """The follower, and the one that waits for its end."""
+    """Return the follower, and the one that waits for its end."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         for one, other in ((first, second), (second, first)):

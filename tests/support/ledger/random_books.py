@@ -50,7 +50,7 @@ class RandomBooks:
 
 
 def times() -> st.SearchStrategy[int]:
-    """Times before, at, between and after those of the blocks."""
+    """Return times before, at, between and after those of the blocks."""
     return st.integers(-1, MAX_TIME + 1)
 
 
@@ -74,7 +74,7 @@ def random_books(draw: st.DrawFn) -> RandomBooks:
 
 @st.composite
 def _fact(draw: st.DrawFn) -> tuple[str, int, dict[str, Any]]:
-    """A table, the place of the block, and values of columns that some tables have."""
+    """Return a table, the place of the block, and values of columns that some tables have."""
     name = draw(st.sampled_from(tuple(TABLES)))
     kind, number = draw(st.sampled_from(TABLES[name])), st.sampled_from(NUMBERS)
     fact: dict[str, Any] = {"kind": kind, "state": kind, "chain": draw(st.sampled_from(CHAINS))}
@@ -92,7 +92,7 @@ def _fact(draw: st.DrawFn) -> tuple[str, int, dict[str, Any]]:
 
 
 def _rows(table: Table, fact: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a fact: two in some tables whose key has a place."""
+    """Return the rows of a fact: two in some tables whose key has a place."""
     row = {column.name: fact.get(column.name, _least(column)) for column in table.columns}
     if "place" not in table.c:
         return [row]

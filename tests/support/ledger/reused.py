@@ -24,7 +24,7 @@ ETHER, NUMBER = 10**18, 7
 
 
 def opening(index: int, broker: bytes) -> DecodedEvent:
-    """A swap channel on Ethereum."""
+    """Return a swap channel on Ethereum."""
     fields = {
         "source_asset": "Eth", "destination_asset": "Usdc", "channel_id": NUMBER, "broker_id": broker,
         "deposit_address": ("Eth", EVM), "destination_address": ("Eth", EVM), "broker_commission_rate": 10,
@@ -37,7 +37,7 @@ def opening(index: int, broker: bytes) -> DecodedEvent:
 
 
 def liquidity_opening(index: int, account: bytes) -> DecodedEvent:
-    """A liquidity provider's channel with the same number."""
+    """Return a liquidity provider's channel with the same number."""
     fields = {"asset": "Eth", "channel_id": NUMBER, "account_id": account, "deposit_address": ("Eth", EVM),
               "boost_fee": 0, "channel_opening_fee": 0, "deposit_chain_expiry_block": 900,
               "refund_address": ("Eth", EVM)}  # fmt: skip
@@ -45,7 +45,7 @@ def liquidity_opening(index: int, account: bytes) -> DecodedEvent:
 
 
 def deposit(index: int, amount: int, request: int | None) -> DecodedEvent:
-    """A deposit to the number: for a swap, or of liquidity."""
+    """Return a deposit to the number: for a swap, or of liquidity."""
     action = (
         ("LiquidityProvision", {"lp_account": OTHERS})
         if request is None
@@ -58,7 +58,7 @@ def deposit(index: int, amount: int, request: int | None) -> DecodedEvent:
 
 
 def failed_deposit(index: int) -> DecodedEvent:
-    """A deposit on Ethereum that was too small; the event names the address only."""
+    """Return a deposit on Ethereum that was too small; the event names the address only."""
     witness = {"deposit_address": EVM, "asset": "Eth", "amount": 5,
                "deposit_details": {"tx_hashes": [bytes([9]) * 32]}}  # fmt: skip
     fields = {"block_height": 1, "reason": "BelowMinimumDeposit",
@@ -67,7 +67,7 @@ def failed_deposit(index: int) -> DecodedEvent:
 
 
 def request(index: int, number: int, broker: bytes, amount: int) -> DecodedEvent:
-    """The swap request of a deposit."""
+    """Return the swap request of a deposit."""
     origin = {
         "deposit_address": ("Eth", EVM),
         "channel_id": NUMBER,
@@ -83,7 +83,7 @@ def request(index: int, number: int, broker: bytes, amount: int) -> DecodedEvent
 
 
 def executed(index: int, number: int, broker: bytes) -> list[DecodedEvent]:
-    """A chunk, with a commission of 100."""
+    """Return a chunk, with a commission of 100."""
     credit = {"account_id": broker, "asset": "Usdc", "amount_credited": 100, "new_balance": 100}
     chunk = {"swap_request_id": number, "swap_id": number, "network_fee": 1, "broker_fee": 100,
              "input_amount": 50, "input_asset": "Eth", "output_asset": "Usdc", "output_amount": 49,

@@ -24,10 +24,12 @@ async def noted(database: Database, day: Day, *urls: str) -> list[str]:
 
 
 def changes(database: Database) -> list[tuple[int, str]]:
+    """Return the changes in the books: swap and state."""
     return [(row["request"], row["state"]) for row in rows(database, "changes")]
 
 
 def by_swap(database: Database) -> dict[int, list[str]]:
+    """Return the states of each swap, in their order."""
     states: dict[int, list[str]] = {}
     for request, state in changes(database):
         states.setdefault(request, []).append(state)
@@ -35,6 +37,7 @@ def by_swap(database: Database) -> dict[int, list[str]]:
 
 
 def left(database: Database, webhook: str) -> int:
+    """Return how many deliveries of a webhook are left."""
     with database.reading() as connection:
         query = select(deliveries.c.change).where(
             deliveries.c.webhook == webhook, deliveries.c.state == "pending"

@@ -43,6 +43,7 @@ def connection(
     sums: Buffers | None = None,
     flood_lock: trio.Lock | None = None,
 ) -> PeerConnection:
+    """Return one end of a connection."""
     return PeerConnection(
         stream,
         secured.channel,
@@ -57,6 +58,7 @@ def connection(
 
 
 async def ignore(connection: PeerConnection, substream: Substream) -> None:
+    """Handle a substream by doing nothing."""
     await trio.sleep_forever()
 
 
@@ -78,7 +80,7 @@ async def ours_and_raw(
 async def both(
     handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
 ) -> AsyncIterator[tuple[PeerConnection, PeerConnection]]:
-    """The dialer's end and the listener's end, each with its handler of substreams."""
+    """Yield the dialer's end and the listener's end, each with its handler of substreams."""
     (left, there), (right, here) = await secured_pair(number)
     caller = connection(left, there, caller_does, inbound=False, sums=None)
     called = connection(right, here, handler, inbound=True, sums=sums)

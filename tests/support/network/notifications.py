@@ -35,15 +35,18 @@ class Node:
 
     @property
     def id(self) -> str:
+        """The peer id of the node."""
         return self.service.peer_id
 
 
 async def next_of(protocol: Notifications) -> NotificationEvent:
+    """Return the next event of a protocol."""
     with trio.fail_after(20):
         return await protocol.events.receive()
 
 
 def hello(roles: Roles, number: int) -> bytes:
+    """Return the handshake of block announcements."""
     return AnnounceHandshake(roles, number, bytes(32), GENESIS).encode()
 
 
@@ -51,6 +54,8 @@ NAME = "/gossip"
 
 
 def served(by: Notifications) -> OnSubstream:
+    """Return a handler of substreams that serves the protocol."""
+
     async def serve(connection: PeerConnection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {NAME})
         await by.serve(connection, substream, first)

@@ -8,7 +8,7 @@ from cfnode.network import websocket
 
 
 async def both_ends() -> tuple[websocket.WebSocketByteStream, trio.abc.Stream, websocket.WebSocketByteStream]:
-    """The dialer's end, the wire under it, and the listener's end."""
+    """Return the dialer's end, the wire under it, and the listener's end."""
     left, right = trio.testing.memory_stream_pair()
     ends: dict[str, websocket.WebSocketByteStream] = {}
 

@@ -24,6 +24,7 @@ class Failing(LocalExecutor):
         self.call_fault: RuntimeCallError | None = None
 
     async def execute_block(self, header: Header, body: list[bytes]) -> Changes:
+        """Execute the block, unless a failure was ordered."""
         self.attempts += 1
         if self.instead:
             await trio.lowlevel.checkpoint()
@@ -31,6 +32,7 @@ class Failing(LocalExecutor):
         return await super().execute_block(header, body)
 
     async def call_all(self, at: Any, calls: Any) -> list[bytes]:
+        """Make the calls, unless a failure was ordered."""
         if self.call_fault is not None:
             await trio.lowlevel.checkpoint()
             raise self.call_fault
@@ -38,6 +40,7 @@ class Failing(LocalExecutor):
 
 
 def fetched(rig: Rig, block: bytes) -> FetchedBlock:
+    """Return a block of the chain as if it were fetched."""
     header, body = rig.chain.header(block), rig.chain.body(block)
     assert header is not None
     assert body is not None

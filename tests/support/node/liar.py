@@ -44,22 +44,27 @@ class TcpPeer:
 
     @property
     def id(self) -> str:
+        """The peer id of the node."""
         return self.network.peer_id
 
     @property
     def address(self) -> Multiaddr:
+        """The listening address of the node with its peer id."""
         return self.network.listening[0].with_peer(self.id)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run network and sync."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.network.run)
             nursery.start_soon(self.sync.run)
             task_status.started()
 
     async def reached(self, met: Callable[[], object]) -> None:
+        """Wait for a condition."""
         await until(met)
 
     async def in_step_with(self, other: TcpPeer) -> None:
+        """Wait until both chains have the same best and final blocks."""
         chain, model = self.rig.chain, other.rig.chain
         await self.reached(lambda: (chain.best, chain.finalized) == (model.best, model.finalized))
 
@@ -96,6 +101,7 @@ class _LyingService(NetworkService):
 
 @asynccontextmanager
 async def on_the_network(*peers: TcpPeer) -> AsyncIterator[None]:
+    """Run the peers while the block runs."""
     async with trio.open_nursery() as nursery:
         for peer in peers:
             await nursery.start(peer.run)
@@ -104,7 +110,7 @@ async def on_the_network(*peers: TcpPeer) -> AsyncIterator[None]:
 
 
 def signed_anew(header: Header, author: int = 0) -> Header:
-    """The header, sealed again by the true author."""
+    """Return the header, sealed again by the true author."""
     unsealed, _ = without_seal(header)
     keys = KEYS[(author_index(slot_of(header), len(KEYS)) + author) % len(KEYS)]
     return sealed(unsealed, keys.aura.sign(unsealed.hash))

@@ -43,6 +43,7 @@ class MemoryProtocol(EventQueue):
         self.network, self.accept = network, accept
 
     def send(self, peer_id: str, data: bytes) -> bool:
+        """Hand a notification to the other network; return whether the protocol is open."""
         other = self.network.others.get(peer_id)
         if peer_id not in self.open or other is None:
             return False
@@ -73,11 +74,13 @@ class MemoryNetwork:
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:
+        """The connected networks, by name."""
         return {name: PeerInfo(name, "memory", False) for name in self.others}
 
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
     ) -> bytes:
+        """Return the answer of the other network's handler."""
         await trio.lowlevel.checkpoint()
         self.asked.append((peer_id, protocol, data))
         other = self.others.get(peer_id)
@@ -103,6 +106,7 @@ class MemoryNetwork:
         handler: RequestHandler | None,
         limits: RequestLimits = RequestLimits(),  # noqa: B008
     ) -> None:
+        """Answer the requests of a protocol by a handler."""
         self.handlers[protocol] = handler
 
     def notifications(
@@ -112,25 +116,31 @@ class MemoryNetwork:
         limits: NotificationLimits = NotificationLimits(),  # noqa: B008
         accept: Accept | None = None,
     ) -> MemoryProtocol:
+        """Declare a notification protocol."""
         self.protocols[protocol] = MemoryProtocol(self, protocol, handshake, accept)
         return self.protocols[protocol]
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
+        """Keep a report; disconnect a peer whose reputation has become too low."""
         self.reports.append((peer_id, change, reason))
         if sum(change for peer, change, _ in self.reports if peer == peer_id) < -1_500_000_000:
             self.disconnect(peer_id, reason)
 
     def mark_useful(self, peer_id: str) -> None:
+        """Keep that a peer was useful."""
         self.useful_peers.append(peer_id)
 
     def evict(self, peer_id: str, reason: str) -> None:
+        """Keep that a peer is to be evicted."""
         self.unwanted.append(peer_id)
 
     def disconnect(self, peer_id: str, reason: str) -> None:
+        """Disconnect a peer."""
         part(self, peer_id)
 
 
 def part(one: MemoryNetwork, peer_id: str) -> None:
+    """Disconnect two networks, and close their protocols."""
     other = one.others.pop(peer_id, None)
     if other is None:
         return

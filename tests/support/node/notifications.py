@@ -20,8 +20,10 @@ class EventQueue:
 
     @property
     def events(self) -> trio.MemoryReceiveChannel[NotificationEvent]:
+        """The events that were not read yet."""
         return self._events
 
     @property
     def peers(self) -> frozenset[str]:
+        """The peers with which the protocol is open."""
         return frozenset(self.open)

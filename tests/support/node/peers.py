@@ -31,6 +31,7 @@ class Peer:
 
     @property
     def chain(self) -> NodeChain:
+        """The chain of the peer."""
         return self.rig.chain
 
     @property
@@ -41,7 +42,7 @@ class Peer:
 
 @asynccontextmanager
 async def running(*peers: Peer) -> AsyncIterator[trio.Nursery]:
-    """The peers, each joined with the first one, until the end of the block."""
+    """Yield the peers, each joined with the first one, until the end of the block."""
     async with trio.open_nursery() as nursery:
         for peer in peers:
             nursery.start_soon(peer.sync.run)
@@ -53,12 +54,14 @@ async def running(*peers: Peer) -> AsyncIterator[trio.Nursery]:
 
 
 async def reached(peer: Peer, met: Callable[[], bool]) -> None:
+    """Wait for a condition, and look again at each event of the chain."""
     while not met():
         with trio.move_on_after(1), peer.chain.subscribe() as events:
             await events.__anext__()
 
 
 async def in_step(peer: Peer, with_: Peer) -> None:
+    """Wait until both chains have the same best and final blocks."""
     await reached(
         peer,
         lambda: (peer.chain.best, peer.chain.finalized) == (with_.chain.best, with_.chain.finalized),

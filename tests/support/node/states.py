@@ -23,7 +23,7 @@ from tests.support.node.net import MemoryNetwork, Tamper, join
 
 
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
-    """A state of some hundred entries that goes out in small pieces."""
+    """Return a state of some hundred entries that goes out in small pieces."""
     monkeypatch.setattr(serve_state, "MAX_STATE_PROOF_BYTES", 2_000)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
     rig = await make_rig("server")
@@ -58,17 +58,20 @@ class Client:
             self.add(name, tamper)
 
     def add(self, name: str, tamper: Tamper | None = None) -> None:
+        """Add a peer that serves the state, or what `tamper` makes of it."""
         peer = MemoryNetwork(name, tamper=tamper)
         SyncServer(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
         self.peer_set.update(name, self.header.number, self.header.hash)
 
     async def run(self) -> None:
+        """Download the state."""
         keys = await self.state.run(self.header)
         assert keys == self.progress.keys
         self.adoption.finish(self.header, [], [])
 
     def assert_same(self) -> None:
+        """Check that the downloaded state is the peer's."""
         with self.store.state(self.header.hash) as mine, self.rig.store.state(self.header.hash) as theirs:
             key: bytes | None = b""
             count = 0

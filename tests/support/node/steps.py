@@ -19,11 +19,12 @@ async def in_step(node: Node, authority: Node, least: int) -> None:
 
 
 def score(of: TcpPeer, by: TcpPeer) -> int:
+    """Return the score of a peer in another one's store."""
     return by.network._peer_store.score(of.id, trio.current_time())
 
 
 async def joined(victim: TcpPeer, *peers: TcpPeer) -> None:
-    """The victim is in step with the first peer, and all are its peers."""
+    """Let the victim be in step with the first peer, and all its peers."""
     await victim.network.connect(peers[0].address)
     await victim.in_step_with(peers[0])
     await victim.reached(lambda: not victim.sync.progress.is_syncing)
@@ -34,5 +35,6 @@ async def joined(victim: TcpPeer, *peers: TcpPeer) -> None:
 
 
 def is_peer(one: TcpPeer, of: TcpPeer) -> bool:
+    """Return whether a node counts as a peer of another one."""
     known = of.network.peers.get(one.id)
     return known is not None and known.is_peer

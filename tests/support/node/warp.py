@@ -45,6 +45,7 @@ class Client:
         self.sync = WarpSync(self.asker, self.genesis, memory, self.progress)
 
     def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
+        """Add a peer that serves warp proofs, or what `tamper` makes of them."""
         peer = MemoryNetwork(name, tamper=tamper)
         SyncServer(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
@@ -52,6 +53,7 @@ class Client:
 
 
 def edited(proof: bytes | None, edit: object) -> bytes:
+    """Return the warp proof with edited fragments."""
     assert proof is not None and callable(edit)
     fragments = list(WarpProof.decode(proof).fragments)
     edit(fragments)
@@ -59,6 +61,7 @@ def edited(proof: bytes | None, edit: object) -> bytes:
 
 
 def forge_last(fragments: list[WarpFragment]) -> None:
+    """Replace the header of the last fragment by a forged one."""
     last = fragments[-1]
     header = Header(last.header.parent_hash, last.header.number, bytes(32), bytes(32))
     fragments[-1] = WarpFragment(header, last.justification)

@@ -13,6 +13,7 @@ REFUND = {"retry_duration": 10, "refund_address": EVM_ADDRESS, "min_price": "0x0
 
 
 def refund_to(address: str) -> dict[str, Any]:
+    """Return refund parameters with this address."""
     return REFUND | {"refund_address": address}
 
 

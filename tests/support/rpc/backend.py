@@ -16,11 +16,13 @@ CHANNEL = PAIR | {"destAddress": EVM_ADDRESS, "amount": str(BITCOIN), "fillOrKil
 
 
 async def get(served: Served, path: str, **query: Any) -> tuple[int, Any]:
+    """Return status and document of a GET."""
     answer = await served.http.request("GET", f"{path}?{urlencode(query)}" if query else path)
     return answer.status, answer.json()
 
 
 async def post(served: Served, path: str, document: Any) -> tuple[int, Any]:
+    """Return status and document of a POST."""
     answer = await served.http.request(
         "POST", path, json.dumps(document).encode(), content_type="application/json"
     )
@@ -28,4 +30,5 @@ async def post(served: Served, path: str, document: Any) -> tuple[int, Any]:
 
 
 def quote_query(**changes: Any) -> dict[str, Any]:
+    """Return the query of a quote, with changes."""
     return PAIR | {"amount": BITCOIN, "isVaultSwap": "false", "dcaEnabled": "false"} | changes

@@ -29,7 +29,7 @@ class Head:
         return [await self.event() for _ in range(count)]
 
     async def answer(self, method: str, *params: Any) -> Any:
-        """The whole answer to a method that takes the follow first."""
+        """Return the whole answer to a method that takes the follow first."""
         return await self.ws.call(f"chainHead_v1_{method}", self.identity, *params)
 
     async def call(self, method: str, *params: Any) -> Any:
@@ -37,7 +37,7 @@ class Head:
         return (await self.answer(method, *params))["result"]
 
     async def code(self, method: str, *params: Any) -> int:
-        """The code of its error."""
+        """Return the code of its error."""
         code: int = (await self.answer(method, *params))["error"]["code"]
         return code
 
@@ -54,5 +54,5 @@ class Head:
 
 
 async def followed(ws: WebSocket, *, with_runtime: bool = True) -> Head:
-    """A new follow."""
+    """Return a new follow."""
     return Head(ws, (await ws.call("chainHead_v1_follow", with_runtime))["result"])

@@ -9,7 +9,7 @@ from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, REFUND
 
 
 async def events_of(served: Served, block: str) -> list[tuple[str, str, Any]]:
-    """The events of a block: pallet, name, fields."""
+    """Return the events of a block: pallet, name, fields."""
     hash_ = bytes.fromhex(block[2:])
     metadata = (await served.node.chain.runtime_at(hash_)).metadata
     with served.node.chain.state(hash_) as state:
@@ -23,6 +23,7 @@ async def events_of(served: Served, block: str) -> list[tuple[str, str, Any]]:
 
 
 async def open_channel(served: Served) -> str:
+    """Open a deposit channel; return its address."""
     await served.call("broker_registerAccount")
     channel = await served.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND

@@ -11,6 +11,7 @@ from tests.rpc.clients import WebSocket
 
 
 def call(method: str, params: Any = None, identity: Any = 1) -> dict[str, Any]:
+    """Return a JSON-RPC call."""
     return {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
 
 
@@ -26,7 +27,7 @@ async def until_closed(stream: trio.SocketStream) -> bytes:
 
 
 async def hoard(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """A client that asks for 40 MB and reads nothing."""
+    """Ask for 40 MB as a client that reads nothing."""
     async with WebSocket(port) as ws:
         with suppress(trio.BrokenResourceError):
             for _ in range(10):

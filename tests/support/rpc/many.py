@@ -16,7 +16,7 @@ EACH = 100
 
 
 def requests(first: int) -> list[dict[str, Any]]:
-    """Requests for deposit addresses, with consecutive ids."""
+    """Return requests for deposit addresses, with consecutive ids."""
     method = "broker_requestSwapDepositAddress"
     return [
         {"jsonrpc": "2.0", "id": first + number, "method": method, "params": REQUEST}

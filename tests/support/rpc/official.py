@@ -19,7 +19,7 @@ OLDER = {"owed_to_network", *CHAINS}
 
 
 def example(name: str) -> Any:
-    """A serialisation of the official node."""
+    """Return a serialisation of the official node."""
     return json.loads(shared("rpc-examples", f"{name}.json").read_text())
 
 
@@ -57,12 +57,12 @@ def differences(ours: Any, theirs: Any, path: str, loose: bool) -> list[str]:
 
 
 def recorded(name: str) -> Any:
-    """An answer of the official node, or a part of one."""
+    """Return an answer of the official node, or a part of one."""
     return json.loads(shared("rpc-examples", name).read_text())
 
 
 def shape(value: Any) -> Any:
-    """The members and types of a JSON value; texts by whether they are hex."""
+    """Return the members and types of a JSON value; texts by whether they are hex."""
     match value:
         case dict():
             return {name: shape(entry) for name, entry in value.items()}

@@ -14,7 +14,7 @@ from tests.support.rpc.channels import events_of
 
 
 async def provider_on(make_served: MakeServed, **options: Any) -> Served:
-    """A node that seals at once, with a liquidity provider's key."""
+    """Return a node that seals at once, with a liquidity provider's key."""
     return await first_block(await make_served(seal="instant", provider=True, **options))
 
 
@@ -30,7 +30,7 @@ async def funded(served: Served, *deposits: tuple[dict[str, str], int]) -> Serve
 
 
 async def free(served: Served, asset: dict[str, str]) -> int:
-    """The provider's free balance of an asset at the best block."""
+    """Return the provider's free balance of an asset at the best block."""
     assert served.node.provider is not None
     account = ss58.encode(served.node.provider.account, 2112)
     balances = await served.call("cf_free_balances", account)
@@ -38,7 +38,7 @@ async def free(served: Served, asset: dict[str, str]) -> int:
 
 
 async def best(served: Served) -> str:
-    """The hash of the best block."""
+    """Return the hash of the best block."""
     block_hash: str = await served.call("chain_getBlockHash")
     return block_hash
 
@@ -47,20 +47,20 @@ NOW = "InBlock"
 
 
 async def tick_of(served: Served) -> int:
-    """The tick at which Ether trades."""
+    """Return the tick at which Ether trades."""
     tick: int = (await served.call("cf_pool_price", ETH, USDC))["tick"]
     return tick
 
 
 def response(result: Any) -> Any:
-    """The response of a call that was waited for."""
+    """Return the response of a call that was waited for."""
     assert list(result) == ["tx_details"], result
     assert list(result["tx_details"]) == ["tx_hash", "response"]
     return result["tx_details"]["response"]
 
 
 async def open_orders(served: Served, at: str | None = None) -> Any:
-    """The provider's orders in the Ether pool, by default at the best block."""
+    """Return the provider's orders in the Ether pool, by default at the best block."""
     assert served.node.provider is not None
     account = ss58.encode(served.node.provider.account, 2112)
     return await served.call("cf_pool_orders", ETH, USDC, account, False, at)
@@ -113,6 +113,7 @@ class Provider:
         await self.served.call("dev_deposit", address, asset, hex(amount))
 
     async def begin(self) -> None:
+        """Register the provider, and give it funds."""
         address = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
         await self.submit("LiquidityProvider", "register_lp_account")
         await self.submit("LiquidityProvider", "register_liquidity_refund_address", address=address)
@@ -120,6 +121,7 @@ class Provider:
         await self.fund(USDC, 300_000 * DOLLAR)
 
     async def sell(self, tick: int, amount: int) -> None:
+        """Set a limit order that sells ether."""
         order = {"base_asset": "Eth", "quote_asset": "Usdc", "side": "Sell", "id": 5, "option_tick": tick}
         await self.submit(
             "LiquidityPools",

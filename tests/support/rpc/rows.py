@@ -25,7 +25,7 @@ async def wait_for_ever(node: StandIn) -> None:
 
 
 def break_down(node: StandIn) -> None:
-    """A handler with a bug."""
+    """Raise, as a handler with a bug."""
     raise ZeroDivisionError("secret detail")
 
 

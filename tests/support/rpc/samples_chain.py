@@ -34,7 +34,7 @@ class Queries:
         self.sampler = Sampler(metadata.registry, cases)
 
     async def call_all(self, at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The SCALE outputs; the arguments have to be those of the API."""
+        """Return the SCALE outputs; the arguments have to be those of the API."""
         return [self._output(*call) for call in calls]
 
     def _output(self, function: str, arguments: bytes) -> bytes:
@@ -67,21 +67,22 @@ class Chain:
             return walk(state)
 
     def header(self, block_hash: bytes) -> Any:
-        """The header of genesis, before which nothing was."""
+        """Return the header of genesis, before which nothing was."""
         return Header(bytes(32), 0, bytes(32), bytes(32), ())
 
     async def runtime_at(self, block_hash: bytes) -> RuntimeInfo:
-        """The one runtime."""
+        """Return the one runtime."""
         return self.info
 
 
 @pytest.fixture(scope="session")
 def metadata(metadata_v15: bytes) -> Metadata:
+    """Return the decoded metadata."""
     return decode_metadata(metadata_v15)
 
 
 async def ask(metadata: Metadata, name: str, *params: Any, **cases: str) -> Any:
-    """The answer of a row as JSON has it."""
+    """Return the answer of a row as JSON has it."""
     node: Any = SimpleNamespace(chain=Chain(metadata, cases), spec=SimpleNamespace(chain_type="Live"))
     row = ROWS[name]
     answer = (

@@ -38,6 +38,7 @@ V1 = {
 
 
 def request_v2(**changes: Any) -> RequestDepositAddressV2:
+    """Return a channel request of version 2, with changes."""
     request = {"quote": QUOTE, "destAddress": BTC, "fillOrKillParams": FOK} | changes
     return RequestDepositAddressV2.from_json(
         {key: value for key, value in request.items() if value is not None}
@@ -45,6 +46,7 @@ def request_v2(**changes: Any) -> RequestDepositAddressV2:
 
 
 def request_v1(**changes: Any) -> RequestDepositAddress:
+    """Return a channel request of version 1, with changes."""
     request = V1 | changes
     return RequestDepositAddress.from_json(
         {key: value for key, value in request.items() if value is not None}

@@ -53,11 +53,12 @@ def failed_swap(
 
 
 def client(node: NodeProcess | Loopback) -> SwapSDK:
+    """Return a client of the node, without a swap service."""
     return SwapSDK(network="dev", rpc_url=node.url, backend_url=NO_SERVER)
 
 
 def forgetful(node: NodeProcess, known_since: int) -> Any:
-    """The node as one that has no states of earlier blocks."""
+    """Return the node as one that has no states of earlier blocks."""
 
     def forgotten(call: dict[str, Any]) -> bool:
         place = {"state_getStorage": 1, "state_getRuntimeVersion": 0, "state_getMetadata": 0}

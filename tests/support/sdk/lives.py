@@ -73,13 +73,14 @@ class PayoutsOfLife(Life):
         self._keep(self.world.state)
 
     def step(self) -> None:
+        """Take a step by chance."""
         names, weights = zip(*self.weights.items(), strict=True)
         (name,) = self.random.choices(names, weights)
         self.steps.append(name)
         getattr(self, "_rotate" if name == "epoch" and self.rotates_always else f"_{name}")()
 
     def _abort(self) -> None:
-        """The next transaction to a chain is aborted, and a channel that pays there is paid."""
+        """Abort the next transaction to a chain, and pay a channel that pays there."""
         self.block(self._opening(self.random.choice(self._chains)))
         channel = self.model.channels[-1]
         if channel.target is not None:
@@ -109,7 +110,7 @@ class PayoutsOfLife(Life):
             self._release()
 
     def _private(self) -> None:
-        """A swap by the broker's private channel, whose receiver does not take the transfer."""
+        """Make a swap by the broker's private channel, whose receiver does not take the transfer."""
         chains = [chain for chain in self._chains if chain in EVM]
         target = self._assets[self.random.choice(chains)][0] if chains else "Eth"
         if not self.world.stored("Swapping", "BrokerPrivateBtcChannels", BROKER.account):
@@ -163,7 +164,7 @@ class InvalidMessages:
         self.egresses = {egress: egresses[egress] for egress in arrived_egresses[life.seed % 2 :: 2]}
 
     def changed(self, pallet: str, name: str, fields: Any) -> tuple[str, Any] | None:
-        """An event's name and fields; None for one of a transaction that was never built."""
+        """Return an event's name and fields; None for one of a transaction that was never built."""
         chain = pallet.removesuffix("IngressEgress").removesuffix("Broadcaster")
         number = fields.get("broadcast_id") if isinstance(fields, Mapping) else None
         egress = None if number is None else self.egresses.get((chain, number))
@@ -174,7 +175,7 @@ class InvalidMessages:
         return None
 
     def history(self, life: PayoutsOfLife) -> Iterator[DecodedBlock]:
-        """The blocks of the life, with these events."""
+        """Yield the blocks of the life, with these events."""
         for block in life.history:
             changes = [
                 (event, self.changed(event.pallet, event.name, event.fields)) for event in block.events
@@ -196,7 +197,7 @@ class EventsOfLife:
         return getattr(self.metadata, name)
 
     def decode(self, data: bytes) -> list[dict[str, Any]]:
-        """The events of a block."""
+        """Return the events of a block."""
         if data not in self.read:
             self.read[data] = list(self._records(data))
         return self.read[data]
@@ -243,7 +244,7 @@ class Vaults:
             self.signed += self._payload(chain, fields["broadcast_id"], fields["transaction_payload"])
 
     def _payload(self, chain: str, number: int, made: dict[str, Any]) -> Iterator[Payload]:
-        """The call of a transaction; none for one that pays no receiver."""
+        """Yield the call of a transaction; none for one that pays no receiver."""
         document = made | {"contract": made["contract"].hex(), "data": made["data"].hex()}
         known_id = self.world.stored("Environment", f"{chain}ChainId")
         with suppress(BadPayload):
@@ -262,7 +263,7 @@ class Vaults:
         return payload.is_signed_by(key, manager)
 
     def open(self) -> list[Payload]:
-        """The calls that a vault takes, and that no authority is to send."""
+        """Return the calls that a vault takes, and that no authority is to send."""
         return [
             transaction
             for transaction in self.signed
@@ -270,7 +271,7 @@ class Vaults:
         ]
 
     def sent_again(self) -> list[Payload]:
-        """The aborted calls that a vault takes, and that an authority is to send again."""
+        """Return the aborted calls that a vault takes, and that an authority is to send again."""
         return [
             payload
             for payload in self.signed
@@ -294,7 +295,7 @@ class LifeNode(Script):
         self.types = EventsOfLife(self.world.metadata, InvalidMessages(life))
 
     def session(self) -> ClientSession:
-        """A session of the SDK that knows the runtime's types."""
+        """Return a session of the SDK that knows the runtime's types."""
         new_session = session(backend_url="http://backend.test")
         new_session.metadata[NODE, self._spec] = self.types  # type: ignore[assignment]  # as far as it is used
         return new_session
@@ -304,6 +305,7 @@ class LifeNode(Script):
         return int(self.world.runtime.composition.release.spec_version)
 
     def answer(self, call: SdkHttpCall) -> HttpAnswer:
+        """Answer a call; 404 where it is no JSON-RPC."""
         return HttpAnswer(404, b"{}") if call.body is None else super().answer(call)
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,12 @@ NAMES = ("native-ethereum-even-key", "token-ethereum-odd-key", "native-arbitrum-
 
 
 def raw(text: str) -> bytes:
+    """Return the bytes of hex."""
     return bytes.fromhex(text.removeprefix("0x"))
 
 
 def vector(name: str) -> dict[str, Any]:
+    """Return a test vector by name."""
     document = json.loads(shared("evm-vectors.json").read_text())
     assert {entry["name"] for entry in document["vectors"]} == set(NAMES)
     test_vector: dict[str, Any] = next(entry for entry in document["vectors"] if entry["name"] == name)
@@ -26,10 +28,12 @@ def vector(name: str) -> dict[str, Any]:
 
 
 def chain_of(test_vector: dict[str, Any]) -> str:
+    """Return the chain of a test vector."""
     return str(test_vector["rpc_method"].rpartition("_")[2])
 
 
 def payload_of(test_vector: dict[str, Any]) -> Payload:
+    """Return the payload of a test vector."""
     return read_payload(chain_of(test_vector).capitalize(), 1, test_vector["rpc_result"], None)
 
 
@@ -37,14 +41,15 @@ EPOCH, HEAD = 6, 1400
 
 
 def entries(*listed: tuple[int, int]) -> str:
-    rows = b"".join(each.to_bytes(4, "little") + epoch.to_bytes(4, "little") for each, epoch in listed)
+    """Return the encoded list of pairs of broadcast and epoch."""
+    rows = b"".join(number.to_bytes(4, "little") + epoch.to_bytes(4, "little") for number, epoch in listed)
     return "0x" + (bytes([len(listed) << 2]) + rows).hex()
 
 
 def node(
     test_vector: dict[str, Any], *, offered: bool, now: str | None = None, before: str | None = None
 ) -> Script:
-    """A State Chain in epoch 6 that has had ten broadcasts; the lists of this epoch and of the last."""
+    """Return a State Chain in epoch 6 with ten broadcasts, and the lists of this epoch and of the last."""
     chain = chain_of(test_vector).capitalize()
 
     def prefix(pallet: str, item: str) -> str:

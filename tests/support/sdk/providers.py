@@ -30,7 +30,7 @@ Answer = dict[str, Any] | None
 
 
 def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
-    """A State Chain's answer with a signed call, each with a nonce of its own."""
+    """Return a State Chain's answer with a signed call, each with a nonce of its own."""
     test_vector, nonce = vector("native-ethereum-even-key"), next(NONCES)
     protection = ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT))
     secret = raw(test_vector["inputs"]["agg_secret"])
@@ -40,17 +40,19 @@ def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
 
 
 def transfer(amount: int = ETHER, token: bytes = NATIVE_TOKEN) -> tuple[str, dict[str, Any]]:
-    """A receiver that has nothing yet, and a call that pays it."""
+    """Return a receiver that has nothing yet, and a call that pays it."""
     receiver = f"0x{next(NONCES):040x}"
     return receiver, offered(fallback(TransferParams(token, raw(receiver), amount)))
 
 
 def message(receiver: str, amount: int, limit: int | None = LIMIT) -> dict[str, Any]:
+    """Return the answer that offers a message, with a gas limit."""
     call = execute_x_swap_and_call(TransferParams(NATIVE_TOKEN, raw(receiver), amount), 3, b"", b"hello")
     return offered(call, gas_limit=limit and hex(limit))
 
 
 def report(result: Result) -> dict[str, Any]:
+    """Return the JSON that a command printed."""
     document: dict[str, Any] = json.loads(result.stdout)
     return document
 
@@ -58,7 +60,7 @@ def report(result: Result) -> dict[str, Any]:
 def provider(
     evm: Evm, refuses: Callable[[Any], Answer], sends: Callable[[Answer], Answer] = lambda answer: answer
 ) -> AbstractContextManager[Loopback]:
-    """A provider before the chain: `refuses` may answer a request, `sends` changes what a send gets back."""
+    """Return a provider before the chain: `refuses` may answer a request, `sends` changes a send's answer."""
 
     def handle(request: Request) -> bytes | None:
         document = json.loads(request.body)
@@ -73,15 +75,17 @@ def provider(
 
 
 def error(code: int, text: str) -> dict[str, Any]:
+    """Return a JSON-RPC error."""
     return {"error": {"code": code, "message": text}}
 
 
 def nothing(document: Any) -> Answer:
+    """Return None: the provider answers as the chain does."""
     return None
 
 
 def lying(evm: Evm, **lies: Any) -> AbstractContextManager[Loopback]:
-    """A provider with results of its own, by method; a function gets the chain's and returns another.
+    """Return a provider with results of its own, by method; a function gets the chain's and returns another.
 
     A function for `eth_sendRawTransaction` keeps the transaction from the chain.
     """
@@ -108,17 +112,21 @@ class Liar:
         self.sent = False
 
     def keep(self, _: Any) -> str:
+        """Keep that a transaction was sent; return a false hash."""
         self.sent = True
         return "0x" + "00" * 32
 
     def receipt(self, _: Any) -> dict[str, str]:
+        """Return a receipt of success in the given block."""
         number, at = self.block["number"], self.block["hash"]
         return {"status": "0x1", "blockNumber": number, "blockHash": at, "gasUsed": "0x13880"}
 
     def nonce(self, offered_nonce: str) -> str:
+        """Return the next nonce, as if the transaction had counted."""
         return hex(int(offered_nonce, 16) + 1) if self.sent and "nonce" in self.also else offered_nonce
 
     def lies(self) -> dict[str, Any]:
+        """Return the false answers by method."""
         return {
             "eth_sendRawTransaction": self.keep,
             "eth_getTransactionReceipt": self.receipt,

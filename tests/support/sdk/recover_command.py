@@ -16,7 +16,7 @@ ETHER = 10**18
 
 
 def state_chain(test_vector: dict[str, Any], **state: Any) -> Any:
-    """A State Chain that offers this payload as broadcast 7."""
+    """Return a State Chain that offers this payload as broadcast 7."""
     script = node(test_vector, **({"offered": True, "now": entries((7, 6))} | state))
 
     def handle(request: Request) -> bytes:
@@ -26,11 +26,13 @@ def state_chain(test_vector: dict[str, Any], **state: Any) -> Any:
 
 
 def recover(server: Loopback, *arguments: str, chain: str = "ethereum", typed: str = "") -> Result:
+    """Run `cfnode recover` for broadcast 7."""
     line = ["recover", chain, "7", "--node", server.url, *arguments]
     return CliRunner().invoke(cli, line, input=typed)
 
 
 def ended(result: Result, code: ExitCode, *words: str) -> None:
+    """Check the exit code, and words of the output."""
     assert result.exit_code == code, result.output
     for word in words:
         assert word in result.output, result.output

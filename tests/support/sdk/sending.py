@@ -19,7 +19,7 @@ HELD = 90 * ETHER
 
 @pytest.fixture(scope="module")
 def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
-    """A chain for all tests of a file."""
+    """Yield a chain for all tests of a file."""
     require_eth_account()
     with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
         chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), HELD)
@@ -28,7 +28,7 @@ def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
-    """A file with the key of an account that has funds, readable by its owner only."""
+    """Return a file with the key of an account that has funds, readable by its owner only."""
     path = tmp_path / "key"
     path.write_text(USER_KEY)
     path.chmod(0o600)

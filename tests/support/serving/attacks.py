@@ -49,7 +49,7 @@ class Target:
     """Answers that no port may give."""
 
     def head(self, *lines: str, method: str = "GET") -> bytes:
-        """The head of a request; on a WebSocket, of its handshake."""
+        """Return the head of a request; on a WebSocket, of its handshake."""
         upgrade = UPGRADE if self.is_websocket else ()
         first = f"{method} {self.path} HTTP/1.1"
         return "\r\n".join([first, f"host: {HOST}:{self.port}", *upgrade, *lines, "", ""]).encode("latin-1")
@@ -67,7 +67,7 @@ class Target:
         return self.head("content-length: 100000", method="POST")
 
     def connect(self, buffer: int = 0) -> socket.socket | None:
-        """A new connection; None if there is none at the moment. `buffer`: bytes of its receive buffer."""
+        """Open a connection; None if there is none at the moment. `buffer`: bytes of its receive buffer."""
         sock = socket.socket()
         try:
             if buffer:
@@ -81,7 +81,7 @@ class Target:
         return sock
 
     def opened(self, buffer: int = 0) -> socket.socket | None:
-        """A new connection that takes requests; None if there is none at the moment."""
+        """Return a new connection that takes requests; None if there is none at the moment."""
         if (sock := self.connect(buffer)) is None or not self.is_websocket:
             return sock
         try:
@@ -92,7 +92,7 @@ class Target:
         return sock
 
     def asked(self, data: bytes) -> bytes:
-        """The beginning of the answer to what a new connection begins with; empty without one."""
+        """Return the beginning of the answer to what a new connection begins with; empty without one."""
         if (sock := self.connect()) is None:
             return b""
         with sock, suppress(OSError):
@@ -121,7 +121,7 @@ def shake_hands(sock: socket.socket, target: Target) -> None:
 
 
 def frame_head(size: int) -> bytes:
-    """The head of a client's text message of one frame, under the mask 0."""
+    """Return the head of a client's text message of one frame, under the mask 0."""
     if size < 126:
         return struct.pack("!BB4x", 0x81, 0x80 | size)
     return struct.pack("!BBQ4x", 0x81, 0x80 | 127, size)
@@ -132,7 +132,7 @@ Attack = Callable[[Target], AbstractContextManager[None]]
 
 @contextmanager
 def _again_and_again(step: Callable[[], None]) -> Iterator[None]:
-    """Steps in a thread of their own, until the block ends."""
+    """Take steps in a thread of their own, until the block ends."""
     ended = threading.Event()
 
     def run() -> None:
@@ -152,7 +152,7 @@ def _again_and_again(step: Callable[[], None]) -> Iterator[None]:
 def _held(
     target: Target, count: int, data: bytes, *, is_open: bool = True, buffer: int = 0
 ) -> Iterator[list[socket.socket]]:
-    """Connections on which something was sent, as much as the port takes at once."""
+    """Hold connections on which something was sent, as much as the port takes at once."""
     connect = target.opened if is_open else target.connect
     held = [sock for _ in range(count) if (sock := connect(buffer)) is not None]
     for sock in held:
@@ -255,7 +255,7 @@ def http_2_at_once(target: Target) -> Iterator[None]:
 
 @contextmanager
 def two_lengths(target: Target) -> Iterator[None]:
-    """Requests with both lengths: a proxy might see a second one in them."""
+    """Send requests with both lengths: a proxy might see a second one in them."""
     lines = "content-length: 5", "transfer-encoding: chunked"
     hidden = target.head(*lines, method="POST") + b"0\r\n\r\n" + target.head()
     with _again_and_again(lambda: _expect(target, hidden, b"HTTP/1.1 400")):

@@ -33,7 +33,7 @@ class Served:
     path: str
 
     def head(self, *lines: str, method: str = "GET", path: str | None = None) -> bytes:
-        """The head of a request."""
+        """Return the head of a request."""
         first = f"{method} {self.path if path is None else path} HTTP/1.1"
         return "\r\n".join([first, f"host: 127.0.0.1:{self.port}", *lines, "", ""]).encode()
 
@@ -91,5 +91,5 @@ PORTS: dict[str, Callable[[Path], AbstractAsyncContextManager[Served]]] = {
 
 
 def serving(name: str, folder: Path) -> AbstractAsyncContextManager[Served]:
-    """The port of that name; `folder`: an empty one for its files."""
+    """Return the port of that name; `folder`: an empty one for its files."""
     return PORTS[name](folder)

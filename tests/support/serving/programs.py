@@ -96,10 +96,12 @@ class Honest:
         self._sock: socket.socket | None = None
 
     def __enter__(self) -> Honest:
+        """Ask once, and begin."""
         self.ask()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the connection."""
         if self._sock is not None:
             self._sock.close()
 
@@ -127,7 +129,7 @@ class Honest:
         return sum(int(Path(file).read_text().split()[1]) for file in files) / 1e9
 
     def _answer(self) -> int:
-        """The status of the next answer; 0 if the port has closed the connection."""
+        """Return the status of the next answer; 0 if the port has closed the connection."""
         assert self._sock is not None
         data = b""
         while b"\r\n\r\n" not in data:
@@ -155,7 +157,7 @@ class Honest:
         return 0
 
     def _bytes(self, size: int) -> bytes:
-        """The next bytes; fewer at the end."""
+        """Return the next bytes; fewer at the end."""
         assert self._sock is not None
         data = b""
         while len(data) < size and (more := self._sock.recv(size - len(data))):
@@ -173,7 +175,7 @@ class Honest:
 
 @contextmanager
 def running_programs(folder: Path, *names: str) -> Iterator[dict[str, Program]]:
-    """A node (JSON-RPC, metrics), a swap service (partners' API, page), an EVM chain next to the node.
+    """Yield a node (JSON-RPC, metrics), a swap service (partners' API, page), an EVM chain next to the node.
 
     `names`: those of the programs that are needed. Without py-evm the test is skipped that needs the chain.
     """

@@ -19,6 +19,7 @@ ROCKSDB = (
 
 
 def with_rocksdb(paths: ChainPaths) -> ChainPaths:
+    """Write files as a RocksDB database has them."""
     paths.database.mkdir(parents=True)
     for name in ROCKSDB:
         (paths.database / name).write_text(name)
@@ -26,4 +27,5 @@ def with_rocksdb(paths: ChainPaths) -> ChainPaths:
 
 
 def names(directory: Path) -> list[str]:
+    """Return the names in a folder."""
     return sorted(path.name for path in directory.iterdir())

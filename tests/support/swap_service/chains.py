@@ -11,7 +11,7 @@ from cfnode.testing import DevChain, running_node
 
 @contextmanager
 def another_chain(folder: Path) -> Iterator[str]:
-    """A node that knows nothing of the day: its chain has only the genesis in common."""
+    """Yield a node that knows nothing of the day: its chain has only the genesis in common."""
     with running_node(folder) as node, DevChain(node.url) as chain:
         chain.new_block(2)
         chain.finalize()

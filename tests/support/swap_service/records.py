@@ -46,24 +46,31 @@ class Record:
 
     @property
     def now(self) -> int:
+        """The time of the newest block, Unix ms."""
         return self._next * 6_000
 
     def find(self, *key: Any) -> list[Entry]:
+        """Return the entries under a key."""
         return list(self._found.get(key, ()))
 
     def height(self, chain: str) -> int:
+        """Return the height of a chain."""
         return self.heights.get(chain, 0)
 
     def key_change(self) -> Place | None:
+        """Return the place of the newest change of the key."""
         return key_change((event.place, event.name) for event in self.find(*KEY))
 
     def error(self, entry: Entry) -> tuple[str, str]:
+        """Return name and text of an error."""
         return "BelowEgressDustLimit", "The amount is below the limit."
 
     def announced(self, address: Any) -> Announced | None:
+        """Return what was announced for an address."""
         return self.announcements.get(address)
 
     def expected(self, channel: ChannelId) -> int | None:
+        """Return the expected amount of a channel."""
         return self.expectations.get(str(channel))
 
     # What happened
@@ -71,7 +78,7 @@ class Record:
     def add(
         self, pallet: str, name: str, *keys: tuple[Any, ...], block: int | None = None, **fields: Any
     ) -> Entry:
-        """An event under these names."""
+        """Add an event under these names."""
         number = self._next if block is None else block
         self._next = max(self._next, number) + 1
         entry = Entry(BlockRef(bytes([number]) * 32, number), number * 6_000, 2, pallet, name, fields)
@@ -80,7 +87,7 @@ class Record:
         return entry
 
     def opened(self, *, boost_fee: int = 0, chunks: int | None = None, message: Any = None) -> Entry:
-        """The channel."""
+        """Add the channel."""
         refund = {"refund_address": REFUND_ADDRESS, "min_price": 1 << 128, "retry_duration": 10}
         return self.add(
             "Swapping",
@@ -103,7 +110,7 @@ class Record:
         )
 
     def requested(self, amount: int = 1_000, *, chunks: int | None = None, origin: Any = None) -> Entry:
-        """The swap request, number 12."""
+        """Add the swap request, number 12."""
         output = {"output_action": ("Egress", {"output_address": DESTINATION})}
         expiry = {"refund_address": ("ExternalAddress", REFUND_ADDRESS)}
         return self.add(
@@ -122,7 +129,7 @@ class Record:
         )
 
     def deposited(self, amount: int = 1_000, *, action: Any = None, fee: int = 3) -> Entry:
-        """The confirmed deposit."""
+        """Add the confirmed deposit."""
         return self.add(
             "EthereumIngressEgress",
             "DepositFinalised",
@@ -138,7 +145,7 @@ class Record:
         )
 
     def rejected(self, reason: Any) -> Entry:
-        """A deposit that failed."""
+        """Add a deposit that failed."""
         witness = {"amount": 5, "deposit_details": {"tx_hashes": [TRANSACTION]}}
         return self.add(
             "EthereumIngressEgress",
@@ -150,12 +157,12 @@ class Record:
         )
 
     def scheduled(self, swap: int, amount: int) -> Entry:
-        """A chunk."""
+        """Add a chunk."""
         key = ("request", 12)
         return self.add("Swapping", "SwapScheduled", key, swap_id=swap, input_amount=amount)
 
     def executed(self, swap: int, amount: int, output: int) -> Entry:
-        """The chunk's end."""
+        """Add the chunk's end."""
         return self.add(
             "Swapping",
             "SwapExecuted",
@@ -169,11 +176,11 @@ class Record:
         )
 
     def ended(self, name: str, swap: int, reason: str) -> Entry:
-        """A chunk that was rescheduled or aborted."""
+        """Add a chunk that was rescheduled or aborted."""
         return self.add("Swapping", name, ("swap", swap), reason=reason)
 
     def paid(self, side: str = "Swap", amount: int = 900, asset: str = "ArbUsdc", egress: int = 1) -> Entry:
-        """The egress of the output, or of a refund."""
+        """Add the egress of the output, or of a refund."""
         chain = "Arbitrum" if asset == "ArbUsdc" else "Ethereum"
         refund = {"refund_fee": 4} if side == "Refund" else {}
         return self.add(
@@ -188,7 +195,7 @@ class Record:
         )
 
     def broadcast(self, chain: str = "Arbitrum", egress: int = 1, number: int = 30) -> Entry:
-        """The broadcast with the egress."""
+        """Add the broadcast with the egress."""
         key = ("egress", chain, egress)
         name = "BatchBroadcastRequested"
         return self.add(f"{chain}IngressEgress", name, key, broadcast_id=number)
@@ -198,12 +205,12 @@ class Record:
         return self.add(f"{chain}Broadcaster", name, ("broadcast", chain, number), **fields)
 
     def rotated(self) -> None:
-        """The next key signs, and a rotation has ended."""
+        """Add the next key, which signs, and the end of a rotation."""
         self.add("Validator", "RotationPhaseUpdated", KEY, new_phase=("ActivatingKeys", {}))
         self.add("EvmThresholdSigner", "KeyRotationCompleted", KEY)
 
     def completed(self) -> Entry:
-        """The end of the request."""
+        """Add the end of the request."""
         return self.add("Swapping", "SwapRequestCompleted", ("request", 12))
 
 

@@ -1,0 +1,1 @@
+"""A model of swaps, random lives of a chain, and what all rooms say of them."""

@@ -61,7 +61,7 @@ QUIET_BLOCKS: Final = 4
 
 
 def new_address(chain: str, random: Random) -> EncodedAddress:
-    """An address by chance."""
+    """Return an address by chance."""
     data = random.randbytes(32)
     if chain == "Bitcoin":
         return parse_address(chain, script_to_text(("P2WPKH", data[:20]), NETWORKS["Development"]))
@@ -132,11 +132,11 @@ class Blocks(Swapper):
         self.history.append(DecodedBlock(number, hashes[1], hashes[0], time, spec, events, world.metadata))
 
     def _told(self, events: tuple[DecodedEvent, ...]) -> tuple[DecodedEvent, ...]:
-        """The events of a block as the rooms receive them."""
+        """Return the events of a block as the rooms receive them."""
         return events
 
     def _by_extrinsic(self) -> dict[int, list[tuple[str, Any]]]:
-        """The events of the newest block, name and fields, by extrinsic."""
+        """Return the events of the newest block, name and fields, by extrinsic."""
         events: dict[int, list[tuple[str, Any]]] = {}
         for event, (phase, *_) in zip(self._emitted, self.world.events(), strict=True):
             if isinstance(phase, tuple):
@@ -181,8 +181,9 @@ beginning = lru_cache(maxsize=2)(Beginning)
 
 
 class Life(Blocks):
-    """A life; `live` goes on with it. `steps` are those taken, `refused` the errors of calls that failed, as
-    some must.
+    """A life; `live` goes on with it.
+
+    `steps` are those taken, `refused` the errors of calls that failed, as some must.
 
     The main net's chain may be unable to build a message's transaction, the development chain never is. So
     with `breaks_messages` some messages' events are changed as if it were.
@@ -214,7 +215,7 @@ class Life(Blocks):
         return tuple(self._without_broken(events)) if self.breaks_messages else events
 
     def _without_broken(self, events: tuple[DecodedEvent, ...]) -> Iterator[DecodedEvent]:
-        """The events, without the transactions of broken messages: each third message is one."""
+        """Yield the events, without the transactions of broken messages: each third message is one."""
         for event in events:
             fields = event.fields if isinstance(event.fields, dict) else {}
             chain = event.pallet.removesuffix("IngressEgress").removesuffix("Broadcaster")
@@ -229,11 +230,11 @@ class Life(Blocks):
     # What is new in each life
 
     def address(self, chain: str) -> EncodedAddress:
-        """A new address."""
+        """Return a new address."""
         return new_address(chain, self.random)
 
     def amount(self, asset: str, dollars: float) -> int:
-        """An amount of about so many dollars that no other deposit of the life has."""
+        """Return an amount of about so many dollars that no other deposit of the life has."""
         amount = worth(asset, dollars) + self.random.randrange(1, 1_000)
         while (asset, amount) in self._amounts:
             amount += 1
@@ -281,7 +282,7 @@ class Life(Blocks):
         self.block(*(self._opening(chain) for _ in range(self.random.choice([1, 1, 2, 3]))))
 
     def _again(self) -> None:
-        """A number comes back: a channel is paid, its time passes, and the next one is opened."""
+        """Let a number come back: a channel is paid, its time passes, and the next one is opened."""
         chain = self.random.choice([chain for chain in self._chains if chain in RECYCLED])
         self.block(self._opening(chain))
         self.block(*self._deposits(self.model.channels[-1], [2_000]))
@@ -293,7 +294,7 @@ class Life(Blocks):
         self.block(self._opening(chain))
 
     def _opening(self, chain: str, **terms: Any) -> Call:
-        """A channel with terms by chance, besides those given, which a provider's does not have."""
+        """Return a channel with terms by chance, besides those given, which a provider's does not have."""
         owners = [*PARTNERS, *PARTNERS, "broker", "other", *([] if terms else ["provider"])]
         owner = self.random.choice(owners)
         source = self.random.choice(self._assets[chain])
@@ -366,19 +367,19 @@ class Life(Blocks):
         self.model.opened(channel)
 
     def _pay(self) -> None:
-        """A channel of any age is paid: once, twice, too little, or in another asset of its chain."""
+        """Pay a channel of any age: once, twice, too little, or in another asset of its chain."""
         if (channel := self._any_channel()) is not None:
             times, worth = self.random.choice([1, 1, 2]), (1, 300, 3_000, 3_000, 30_000)
             self.block(*self._deposits(channel, [self.random.choice(worth) for _ in range(times)]))
 
     def _provide(self) -> None:
-        """A provider opens a channel, and pays liquidity into it."""
+        """Open a channel of a provider, and pay liquidity into it."""
         chain = self.random.choice(self._chains)
         self.block(self._provider_opening(chain, self.random.choice(self._assets[chain])))
         self.block(*self._deposits(self.model.channels[-1], [3_000]))
 
     def _any_channel(self) -> Channel | None:
-        """A channel, a new one most of the time."""
+        """Return a channel, a new one most of the time."""
         known = self.model.channels
         if not known:
             return None
@@ -411,13 +412,11 @@ class Life(Blocks):
         return Call(None, "Dev", name, arguments)
 
     def _owner(self, channel: Channel) -> Channel:
-        """Return the owner of a deposit to a channel's address now: a payment to an old address is its new
-        owner's.
-        """
+        """Return the channel that owns a deposit to the address now: of several, the newest one."""
         return next(known for known in reversed(self.model.channels) if known.address == channel.address)
 
     def _announce(self) -> None:
-        """A deposit that lenders may advance; it becomes final, or is lost."""
+        """Announce a deposit that lenders may advance; it becomes final, or is lost."""
         self.block(self._opening(self.random.choice(self._chains), boost=self.random.choice([0, 5, 30])))
         channel = self.model.channels[-1]
         deposit = Deposit(channel, channel.source, self.amount(channel.source, 3_000),
@@ -429,7 +428,7 @@ class Life(Blocks):
             self.block(self._sighting("witness_deposit", deposit))
 
     def _mark(self) -> None:
-        """A broker refuses what will be paid to a channel, or one transaction, which comes then."""
+        """Refuse, as a broker, what will be paid to a channel, or one transaction, which comes then."""
         if (channel := self._any_channel()) is None or not channel.is_for_swaps:
             return
         pair = OTHER if channel.owner == "other" else BROKER
@@ -444,7 +443,7 @@ class Life(Blocks):
         self.block(deposit)
 
     def _early(self) -> None:
-        """A deposit in the block of its channel's opening, which gives an address out again."""
+        """Make a deposit in the block of its channel's opening, which gives an address out again."""
         chain = self.random.choice([chain for chain in self._chains if chain in RECYCLED])
         self.block(self._opening(chain))
         address = self.model.channels[-1].address
@@ -465,7 +464,7 @@ class Life(Blocks):
         self.block(self._opening(chain), Call(None, "Dev", "witness_deposit", sighting, paid))
 
     def _fail(self) -> None:
-        """The receivers of a channel do not take a transfer, and it is paid; or earlier ones do again."""
+        """Let the receivers of a channel take no transfer, and pay it; or earlier ones take them again."""
         if self._failing and self.random.random() < 0.3:
             address, asset = self._failing.pop()
             self.block(self._failing_call(address, asset, fails=False))
@@ -503,7 +502,7 @@ class Life(Blocks):
         return ASSETS[self.random.choice(self._targets())].chain
 
     def _message(self) -> None:
-        """A swap with a message, if its output goes to a chain that takes one."""
+        """Make a swap with a message, if its output goes to a chain that takes one."""
         self.block(self._opening(self.random.choice(self._chains), message=True))
         self.block(*self._deposits(self.model.channels[-1], [3_000]))
 
@@ -525,7 +524,7 @@ class Life(Blocks):
         self.block(Call(None, "Dev", "as_governance", {"call": call}))
 
     def _turn(self) -> None:
-        """The price turns while a swap is half done: its rest is refunded."""
+        """Turn the price while a swap is half done: its rest is refunded."""
         chain = self.random.choice(self._chains)
         self.block(self._opening(chain, chunks=(3, 3), boost=0))
         channel = self.model.channels[-1]
@@ -537,7 +536,7 @@ class Life(Blocks):
         self.block(Call(None, "Dev", "set_pool", {"asset": asset, "price": price, "depth": None}))
 
     def _price(self) -> None:
-        """A pool that is empty, dear or as usual again."""
+        """Empty a pool, make it dear, or set it as usual again."""
         asset = self.random.choice([target for target in self._targets() if target != "Usdc"])
         price = int(USD_PRICES.get(asset, DOLLAR) * self.random.choice([0.5, 1, 1, 2]))
         depth = self.random.choice([0, 10**13, 10**13])
@@ -563,7 +562,7 @@ class Life(Blocks):
         self.block(*calls)
 
     def _swap_balance(self) -> None:
-        """A provider swaps what it owns: no swap of a user's, and without a channel."""
+        """Swap what a provider owns: no swap of a user's, and without a channel."""
         provider = self.random.choice(PROVIDERS)
         owned = [(target, self.balance(provider.account, target)) for target in self._targets()]
         for asset, amount in [holding for holding in owned if holding[1] > worth(holding[0], 100)][:1]:
@@ -588,7 +587,7 @@ class Life(Blocks):
             self.block()
 
     def _vault_swap(self) -> None:
-        """A swap without a channel, for the broker."""
+        """Make a swap without a channel, for the broker."""
         target = self.random.choice([target for target in self._targets() if target != "Eth"])
         amount = self.amount("Eth", 2_000)
         terms = refund("Ethereum", refund_address=self.address("Ethereum"))

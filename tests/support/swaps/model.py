@@ -77,8 +77,9 @@ class Deposit:
 
 @dataclass(eq=False)
 class Payout:
-    """An output or a refund. `state` is scheduled, signing, sent, paid, aborted, failed, expired, ignored,
-    invalid or credited.
+    """An output or a refund.
+
+    `state` is scheduled, signing, sent, paid, aborted, failed, expired, ignored, invalid or credited.
     """
 
     side: str
@@ -170,12 +171,12 @@ class Model:
         self._broadcasts: dict[tuple[str, int], list[Payout]] = {}
 
     def opened(self, channel: Channel) -> None:
-        """A channel is open."""
+        """Note that a channel is open."""
         self.channels.append(channel)
         self._touch(channel)
 
     def paying(self, deposit: Deposit) -> None:
-        """A deposit was handed to the chain."""
+        """Note that a deposit was handed to the chain."""
         self.deposits.append(deposit)
         self._touch(deposit)
         if deposit.channel is not None:
@@ -187,8 +188,10 @@ class Model:
         self.changes += 1
 
     def touched(self) -> Facts:
-        """What may have changed since the last time: a change of a channel, a deposit or a swap may be one of
-        all that belong together, and of all channels with the same number or address.
+        """Return what may have changed since the last time.
+
+        A change of a channel, a deposit or a swap may be one of all that belong together, and of all channels
+        with the same number or address.
         """
         swaps, deposits = set[Swap](), set[Deposit]()
         numbers, addresses = set[tuple[str, int]](), set[EncodedAddress]()
@@ -215,7 +218,7 @@ class Model:
         return Facts(self.channels, self.deposits, list(self.swaps.values()))
 
     def receive(self, number: int, events: Iterable[tuple[int, str, str, Any]]) -> None:
-        """The events of a block: index, pallet, name and fields."""
+        """Receive the events of a block: index, pallet, name and fields."""
         for index, pallet, name, fields in events:
             if pallet.endswith("IngressEgress"):
                 self._on_chain(pallet.removesuffix("IngressEgress"), (number, index), name, fields)
@@ -260,7 +263,7 @@ class Model:
             self._move(chain, fields["broadcast_id"], ("aborted",), "expired")
 
     def _paid(self, asset: str, amount: int) -> Deposit:
-        """The deposit of an amount, the only one."""
+        """Return the deposit of an amount, the only one."""
         (deposit,) = [
             deposit for deposit in self.deposits if (deposit.asset, deposit.amount) == (asset, amount)
         ]
@@ -368,6 +371,6 @@ class Model:
             self._touch(payout.swap)
 
     def _failed_with(self, chain: str, number: int) -> list[Payout]:
-        """The payouts of a chain that the call of a broadcast pays again."""
+        """Return the payouts of a chain that the call of a broadcast pays again."""
         of_chain = [payout for (where, _), payout in self._egresses.items() if where == chain]
         return [payout for payout in of_chain if payout.call == number]

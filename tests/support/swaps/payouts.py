@@ -125,7 +125,7 @@ class PayoutLife:
         self.waits = False
 
     def _arrive(self) -> None:
-        """The transaction is in a block, sent by an authority or by any other account."""
+        """Put the transaction in a block, sent by an authority or by any other account."""
         call = self.call
         if call is not None and (call.nonce in self.used or self.send(call)):
             self.steps.append(PayoutStep.SUCCEEDED)
@@ -149,7 +149,7 @@ class PayoutLife:
         self.is_taken = not self.is_taken
 
     def rotate(self) -> None:
-        """The next epoch begins, and the vault has its key."""
+        """Begin the next epoch, in which the vault has its key."""
         self.epoch += 1
         if not self.is_listed or self.failed_in is None:
             return

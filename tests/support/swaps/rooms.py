@@ -164,7 +164,7 @@ class Rooms:
             assert outcome.differences == (), outcome.differences
 
     def recompute(self) -> None:
-        """The books follow from their events."""
+        """Check that the books follow from their events."""
         for books in (self._books, self._own):
             assert recomputed(books.database) == []
 
@@ -233,7 +233,7 @@ class Rooms:
         self._partners(records, reference, deposit.channel, answers[1])
 
     def _deposit_document(self, deposit: Deposit, document: dict[str, Any]) -> None:
-        """A document is of this deposit, and says how far its swap is."""
+        """Check that a document is of this deposit, and says how far its swap is."""
         about = (deposit, document)
         if deposit.channel is None:
             assert "depositChannel" not in document, about
@@ -261,7 +261,7 @@ class Rooms:
         channel: Channel | None,
         document: dict[str, Any] | None,
     ) -> None:
-        """A partner reads what is its own, and nothing else."""
+        """Check that a partner reads what is its own, and nothing else."""
         for name in PARTNERS:
             try:
                 answer = own_swap(records[1], self.database, name, reference)
@@ -478,7 +478,7 @@ class _Reader(ChainReader):
         return keys
 
     async def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """A node without `cf_account_info`: what brokers have earned is compared as their balance."""
+        """Answer without `cf_account_info`: what brokers have earned is compared as their balance."""
         return [CallError(method, -32601, "Method not found") for method, _ in calls]
 
 
@@ -508,7 +508,7 @@ class _Looked:
         self._found: dict[Any, list[Entry]] = {}
 
     def find(self, *key: Any) -> list[Entry]:
-        """The events with a key."""
+        """Return the events with a key."""
         if key not in self._found:
             self._found[key] = self._record.find(*key)
         return self._found[key]
@@ -518,7 +518,7 @@ class _Looked:
 
 
 def _is_no_swap(deposit: Deposit) -> bool:
-    """A rejected deposit of a liquidity provider's channel, or by way of a vault, has no status."""
+    """Return whether it is a rejected deposit of a provider's channel or of a vault: it has no status."""
     return deposit.fate == "rejected" and (deposit.channel is None or not deposit.channel.is_for_swaps)
 
 
@@ -546,7 +546,7 @@ def development_record(world: World, index: SwapIndex) -> SwapRecord:
 
 
 def entries_of(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
-    """A block and its events, as the index of a development node receives them."""
+    """Return a block and its events, as the index of a development node receives them."""
     ref = BlockRef(bytes.fromhex(block.hash[2:]), block.number)
     return ref, [
         Entry(ref, block.time, event.index, event.pallet, event.name, event.fields)
@@ -557,7 +557,7 @@ def entries_of(block: DecodedBlock) -> tuple[BlockRef, list[Entry]]:
 
 @cache
 def new_books(beginning: Beginning, account: bytes | None = None) -> bytes:
-    """A file of books of all accounts or of one, begun with the newest block; with partners and webhooks."""
+    """Return books of all accounts or of one, begun with the newest block; with partners and webhooks."""
     world, anchor = beginning.world, beginning.history[-1]
     head, genesis = Head(anchor.number, anchor.hash), f"0x{world.genesis_hash.hex()}"
     tracked = None if account is None else [account]

@@ -1,0 +1,1 @@
+"""Tests of following the best chain."""

@@ -95,7 +95,7 @@ async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_on_a_
 
 
 async def miss_set_changes(authority: Peer, light: Peer, count: int) -> None:
-    """The authorities change so often, while no votes reach the light node and its peer gives none."""
+    """Change the authorities often, while no votes reach the light node and its peer gives none."""
     votes = authority.network.protocols["grandpa/1"]
     await followed(light, authority)
     votes.open.discard("light")
@@ -108,7 +108,7 @@ async def miss_set_changes(authority: Peer, light: Peer, count: int) -> None:
 
 
 def without_justifications(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
-    """A peer that gives blocks, and nothing about their finality."""
+    """Return a peer that gives blocks, and nothing about their finality."""
     asked = BlockRequest.decode(request).attributes if protocol == "sync/2" else None
     return None if asked == Attributes.JUSTIFICATION else answer
 
@@ -159,7 +159,7 @@ async def test_while_catching_up_one_valid_justification_proves_many_blocks(
 
 
 async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> list[tuple[int, bool]]:
-    """The steps of a node's finality while it catches up: each block, and was it justified itself?"""
+    """Return the steps of a node's finality while it catches up: each block, and whether it was justified."""
     steps: list[tuple[int, bool]] = []
 
     def note(event: BlocksFinalized) -> None:
@@ -225,7 +225,7 @@ async def test_headers_with_an_invalid_justification_finalize_nothing(
 
 
 def with_unproven(answer: bytes, numbers: set[int]) -> bytes:
-    """An answer in which the justifications of some blocks are those of other blocks."""
+    """Return an answer in which the justifications of some blocks are those of other blocks."""
     blocks = BlockResponse.decode(answer).blocks
     other = next((block.justifications for block in blocks if block.justifications), ())
     return BlockResponse(

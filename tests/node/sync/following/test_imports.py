@@ -15,7 +15,7 @@ from tests.support.node.executors import Failing, fetched
 
 
 def justified(rig: Rig, block: bytes, round_number: int | None = None) -> FetchedBlock:
-    """A final block with its justification, or with one that names another round."""
+    """Return a final block with its justification, or with one that names another round."""
     fetched_block = fetched(rig, block)
     proof = dict(rig.chain.justifications(block))[ENGINE]
     if round_number is not None:

@@ -38,7 +38,7 @@ NODE_KEY = bytes(range(32))
 
 @pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
-    """An author that keeps few blocks."""
+    """Return an author that keeps few blocks."""
     rig = await make_rig("authority", authorities=KEYS, pruning=SHORT)
     peer = Peer("authority", rig, author=True)
     await grow(peer)

@@ -1,0 +1,1 @@
+"""Tests of the warp sync and the state download."""

@@ -36,7 +36,7 @@ class OpenRequests:
 async def download(
     make_rig: MakeRig, path: Path, monkeypatch: pytest.MonkeyPatch, delay: float, *peers: str
 ) -> tuple[OpenRequests, states.Client]:
-    """A whole download, from peers that take so many seconds for an answer."""
+    """Return a whole download, from peers that take so many seconds for an answer."""
     client = states.Client(await states.grown(make_rig, monkeypatch), path, **dict.fromkeys(peers))
     for other in client.network.others.values():
         other.delay = delay

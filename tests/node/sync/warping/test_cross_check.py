@@ -40,7 +40,7 @@ async def chain(make_rig: MakeRig, name: str) -> Rig:
 
 
 def remembered(rig: Rig) -> TrustedSet:
-    """The last final block and its authorities, as a run on this chain would keep them."""
+    """Return the last final block and its authorities, as a run on this chain would keep them."""
     header = rig.store.header(rig.chain.finalized.hash)
     assert header is not None
     return TrustedSet(header, voter_set(SECOND[rig.path.name], 2))
@@ -64,11 +64,11 @@ class Peers:
         self.peer_set.update(name, rig.chain.best.number, rig.chain.best.hash)
 
     def cross_check(self, memory: TrustedSet) -> CrossCheck:
-        """The check of a cached set by the peers there are."""
+        """Return the check of a cached set by the peers there are."""
         return CrossCheck(Asker(self.network, self.peer_set), self.genesis, memory)
 
     async def refute(self, memory: TrustedSet) -> bool:
-        """Is it refuted by the peers there are?"""
+        """Return whether the peers there are refute it."""
         with trio.move_on_after(30) as scope:
             await self.cross_check(memory).wait_refuted()
         return not scope.cancelled_caught
@@ -173,8 +173,10 @@ def test_a_block_of_the_same_chain_contradicts_nothing(passed: TrustedSet, refut
 async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture, patient_clock: MockClock
 ) -> None:
-    """The liar claims the highest block, continues from the cached block and provides its state, too. On a
-    clock that only jumps when nothing is left to do, so on a busy machine no peer seems to be silent."""
+    """The liar claims the highest block, continues from the cached block and provides its state, too.
+
+    The clock only jumps when nothing is left to do, so on a busy machine no peer seems to be silent.
+    """
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)

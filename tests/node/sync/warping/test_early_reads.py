@@ -54,7 +54,7 @@ async def fill(authority: Peer) -> None:
 
 @asynccontextmanager
 async def early(light: Peer, authority: Peer, *others: Peer) -> AsyncIterator[trio.Event]:
-    """The light node stands on the proven block and waits for its state; the event lets that come."""
+    """Let the light node stand on the proven block and wait for its state; the event lets that come."""
     await fill(authority)
     released = hold_state(authority, *others)
     async with running(authority, light, *others):

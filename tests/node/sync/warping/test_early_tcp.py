@@ -51,7 +51,7 @@ QUESTIONS: list[tuple[str, list[Any]]] = [
 
 @pytest.fixture(params=["development", "berghain"])
 def spec(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A chain whose runtime is written in Python, and one whose runtime is the official WebAssembly."""
+    """Return a chain whose runtime is written in Python, or one whose runtime is the official WebAssembly."""
     path = tmp_path / "spec.json"
     if request.param == "development":
         path.write_text(to_json(dev_chain_spec()))

@@ -76,7 +76,7 @@ def test_records_of_peers_that_delivered_survive_a_flood_of_unknown_peers(
 
 
 def one_key(client: states.Client) -> Tamper:
-    """The true answer to a state request, ended after the first key; later another peer connects."""
+    """Return the true answer to a state request, ended after the first key; later another peer connects."""
 
     def tiny(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
         if protocol != "state/2":
