@@ -104,7 +104,7 @@ def _is_for_an_address(request: Entry) -> bool:
 
 def _by_transaction(record: SwapRecord, reference: str) -> Located:
     try:
-        data = bytes.fromhex(reference.removeprefix("0x"))
+        data = bytes.fromhex(reference[2:] if reference[:2] in ("0x", "0X") else reference)
     except ValueError:
         raise NOT_FOUND from None
     transaction_entries = record.find("transaction", data) or record.find("transaction", data[::-1])

@@ -85,6 +85,7 @@ def test_a_v1_quote_is_asked_as_the_javascript_sdk_does() -> None:
 def test_a_status_is_asked_by_channel_swap_or_transaction() -> None:
     assert swap_reference("6739624-ethereum-2562") == "6739624-Ethereum-2562"
     assert swap_reference(332925) == "332925"
+    assert swap_reference(" 0X" + "AB" * 32) == "0x" + "AB" * 32
     script = Script(pages={"/v2/swaps/6739624-Ethereum-2562": (200, {"state": "WAITING"})})
     assert script.run(GetStatusV2("6739624-ETHEREUM-2562"), session()).state == "WAITING"
     script = Script(pages={"/swaps/0xabc%2F..": (200, {"state": "COMPLETE", "swapId": "7"})})

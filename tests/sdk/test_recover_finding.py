@@ -172,6 +172,7 @@ def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps:
         ("So11111111111111111111111111111111111111112", Address),
         ("0x" + "ab" * 32, Transaction),
         ("ab" * 32, Transaction),
+        ("0X" + "AB" * 32, Transaction),
         ("6739624-7", Transaction),
         ("cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n", Account),
     ],

@@ -404,7 +404,8 @@ def test_a_swap_is_found_by_channel_request_and_transaction(record: Record) -> N
     sending(record)
     by_channel = status(record, CHANNEL)
     backwards = TRANSACTION[::-1].hex()
-    for reference in ("10-ethereum-7", "12", hex_of(TRANSACTION), TRANSACTION.hex(), backwards):
+    upper = f"0X{TRANSACTION.hex().upper()}"
+    for reference in ("10-ethereum-7", "12", hex_of(TRANSACTION), TRANSACTION.hex(), backwards, upper):
         assert status(record, reference) == by_channel
 
 

@@ -29,7 +29,7 @@ _EXPECTED = (
     "number) or a transaction (its hash)"
 )
 _IDENTITY = re.compile(
-    r"[0-9]+|[0-9]+-[A-Za-z]+-[0-9]+|[0-9]+-[0-9]+|(0x)?[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{43,90}"
+    r"[0-9]+|[0-9]+-[A-Za-z]+-[0-9]+|[0-9]+-[0-9]+|(0[xX])?[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{43,90}"
 )
 """References of a swap: an id, a channel's id, Polkadot's block and index, hashes in hex and base58."""
 S = TypeVar("S", bound=Record)
@@ -40,8 +40,9 @@ def swap_reference(reference: str | int) -> str:
     text = str(reference).strip()
     if not text or len(text) > _MAX_REFERENCE_CHARS or isinstance(reference, bool):
         raise ValidationError.at("id", _EXPECTED)
-    channel = channel_of(text)
-    return text if channel is None else str(channel)
+    if (channel := channel_of(text)) is not None:
+        return str(channel)
+    return f"0x{text[2:]}" if text.startswith("0X") else text
 
 
 def _unknown_swap(reference: str, reason: str) -> str:
