@@ -234,7 +234,7 @@ def bare_call(payload: Payload) -> dict[str, Any]:
 
 def bare_gas(payload: Payload) -> tuple[dict[str, Any], str]:
     """Return the gas that a wallet has to give a bare call: as a JSON object, and in words."""
-    minimum = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
+    minimum = f", to at least {payload.gas_limit} (gasLimit)" if payload.gas_limit is not None else ""
     words = (
         f"Raise the wallet's own gas estimate by a third{minimum}: the need changes with the block, and a "
         "transaction with too little gas fails and is paid for all the same."

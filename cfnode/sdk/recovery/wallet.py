@@ -91,7 +91,7 @@ class KeyFile:
         if text.startswith("{"):
             return cls._keystore(path, text)
         try:
-            wallet = Wallet.from_secret(bytes.fromhex(text[2:] if text[:2] in ("0x", "0X") else text))
+            wallet = Wallet.from_secret(bytes.fromhex(_without_prefix(text)))
         except ValueError:
             raise KeyFileError(f"{path} is neither a keystore JSON nor a key in hex") from None
         return cls(path, wallet.address, wallet)
@@ -108,7 +108,7 @@ class KeyFile:
         if isinstance(version, bool) or version != _VERSION:
             raise _unusable(path, f"its version is {version!r:.20}, and only the number 3 is read")
         address_text = document.get("address")
-        address = evm_account(address_text.removeprefix("0x")) if isinstance(address_text, str) else None
+        address = evm_account(_without_prefix(address_text)) if isinstance(address_text, str) else None
         return cls(path, address, keystore=document)
 
     def open(self, password: str) -> Wallet:
@@ -138,7 +138,7 @@ def read_password(path: Path) -> str:
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_KEY_FILE_BYTES)
-        lines = data.decode().splitlines()
+        lines = data.decode("utf-8-sig").splitlines()
     except OSError as error:
         raise KeyFileError(f"the password file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -154,6 +154,11 @@ def is_open_to_others(path: Path) -> bool:
         return bool(path.stat().st_mode & _OTHERS)
     except OSError:
         return False
+
+
+def _without_prefix(text: str) -> str:
+    """Return the digits of a text in hex, which may begin with 0x or 0X."""
+    return text[2:] if text[:2] in ("0x", "0X") else text
 
 
 def _derivation(keystore: Mapping[str, Any]) -> Any:
