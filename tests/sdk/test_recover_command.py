@@ -233,6 +233,21 @@ def test_a_deadline_is_a_time_and_a_number_of_days(blocks: int, words: str) -> N
     assert dict(summary(failed))["until"].endswith(f" UTC, {words}")
 
 
+@pytest.mark.parametrize("epoch", [6, 7, 1_000_000, 2**32 - 1])
+def test_a_failure_in_an_epoch_to_come_has_no_later_deadline(epoch: int) -> None:
+    """No call can have failed later than now: a node that says so does not move the deadline."""
+    with state_chain(offer(RECEIVER, ETHER), now=entries((7, epoch))) as server:
+        result = recover(server, "--json")
+    ended(result, ExitCode.OK)
+    payload = json.loads(result.stdout)["payload"]
+    assert (payload["lastEpoch"], payload["lastBlock"]) == (7, 2_000)
+
+
+def test_a_deadline_that_no_date_has_is_unknown() -> None:
+    failed = FailedCall(payload_of(vector("native-ethereum-even-key")), b"", b"", 6, 6, 2**64, 1, 2**64)
+    assert (failed.deadline_ms, dict(summary(failed))["until"]) == (None, "")
+
+
 @pytest.mark.parametrize(
     ("state", "code", "word"),
     [

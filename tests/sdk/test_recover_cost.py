@@ -124,6 +124,7 @@ def test_an_estimate_that_cannot_be_true(estimate: Any, words: str, evm: Evm, ke
         ("eth_maxPriorityFeePerGas", "0x", "eth_maxPriorityFeePerGas '0x'"),
         ("eth_feeHistory", {"reward": [["dear"]]}, "eth_feeHistory: reward 'dear'"),
         ("eth_getBalance", [], "eth_getBalance []"),
+        ("eth_getTransactionCount", hex(2**64), "which is not a whole number of at most 64 bits"),
     ],
 )
 def test_a_malformed_number_is_named_by_its_method_and_member(

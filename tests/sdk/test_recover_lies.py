@@ -49,6 +49,9 @@ LIES: dict[str, Callable[[Evm], dict[str, Any]]] = {
     "has a receipt, and counts the transaction, which no block contains": lambda evm: Liar(
         evm, ("nonce",)
     ).lies(),
+    "has a receipt of a failure of a transaction that no block contains": lambda evm: Liar(
+        evm, succeeded=False
+    ).lies(),
     "has a receipt of a block that a fork has replaced": lambda evm: {"eth_getTransactionReceipt": replaced},
     "has a receipt, but the contract has not accepted the signature": lambda evm: {"eth_call": unused},
     "serves another chain": lambda evm: {"eth_chainId": "0x1"},

@@ -26,11 +26,14 @@ FORWARDS = "0x60006000600060004761dead5af100"
     ("also", "words"),
     [((), "in no block yet"), (("nonce",), "does not contain the transaction")],
 )
+@pytest.mark.parametrize("succeeded", [True, False])
 def test_a_receipt_of_a_transaction_that_was_never_sent(
-    also: tuple[str, ...], words: str, evm: Evm, key: Path
+    succeeded: bool, also: tuple[str, ...], words: str, evm: Evm, key: Path
 ) -> None:
+    """A failure, too, is believed only of a transaction in a block: it may still be included in one."""
     receiver, test_vector = transfer()
-    with state_chain(test_vector) as server, lying(evm, **Liar(evm, also).lies()) as proxy:
+    liar = Liar(evm, also, succeeded=succeeded)
+    with state_chain(test_vector) as server, lying(evm, **liar.lies()) as proxy:
         send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json", "--timeout=1")
         result = recover(server, *send)
     ended(result, ExitCode.NETWORK, "there is a receipt of", words)

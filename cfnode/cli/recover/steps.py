@@ -250,7 +250,7 @@ class Recovery:
             self._is_sent = True
             self.say(f"Sent as {identity}.")
 
-    def _receipt(self, identity: str, sender: bytes, nonce: int) -> tuple[Receipt, Confirmation | None]:
+    def _receipt(self, identity: str, sender: bytes, nonce: int) -> tuple[Receipt, Confirmation]:
         """Return the receipt, once the chain agrees with it.
 
         A failed request to the EVM node is repeated.
@@ -265,8 +265,6 @@ class Recovery:
             while True:
                 try:
                     receipt = self.sdk.call(FetchReceipt(identity, self.eth_rpc))
-                    if receipt is not None and not receipt.succeeded:
-                        return receipt, None
                     missing = "not in a block"
                     if receipt is not None:
                         check = ConfirmReceipt(self.failed, receipt, identity, sender, nonce, self.eth_rpc)
@@ -283,12 +281,12 @@ class Recovery:
         text = f"after {self.timeout:g} s: {missing}; {sent_text} as {identity}"
         raise CommandFailure(text, ExitCode.NETWORK, name="TIMEOUT")
 
-    def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
+    def _report_receipt(self, receipt: Receipt, confirmation: Confirmation, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert
 
         self.report |= {"blockNumber": receipt.block, "gasUsed": receipt.gas_used}
         payload = self.failed.payload
-        if confirmation is not None:
+        if receipt.succeeded:
             done = f"Done: {_outcome(payload, confirmation)} in block {receipt.block}"
             self.finish(f"{done}, for {receipt.gas_used} gas.{_without_rise(payload, confirmation)}")
             return

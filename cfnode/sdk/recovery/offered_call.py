@@ -48,6 +48,8 @@ _WITHOUT_METHOD = ("Bsc",)
 """Chains whose calls no method of a node returns."""
 
 _MAX_ENTRIES = 100_000
+_LAST_MS = 253_402_300_799_000
+"""The last second that a date has, in the year 9999."""
 _KEY_EPOCHS = (-2, -1, 1)
 """Epochs, relative to the current one, whose keys may have signed a payload on offer."""
 _KEY_EPOCHS_UNLISTED = (*range(-30, 0), 1)
@@ -92,10 +94,11 @@ class FailedCall:
 
     @property
     def deadline_ms(self) -> int | None:
-        """The time at which the call expires, approximately, Unix ms."""
+        """The time at which the call expires, approximately, Unix ms; None if it is unknown."""
         if self.block is None or self.last_block is None:
             return None
-        return self.read_at_ms + (self.last_block - self.block) * STATE_CHAIN_MS
+        deadline = self.read_at_ms + (self.last_block - self.block) * STATE_CHAIN_MS
+        return deadline if 0 <= deadline <= _LAST_MS else None
 
     @property
     def is_altered(self) -> bool:
@@ -111,8 +114,8 @@ class FailedCall:
 
     @property
     def last_epoch(self) -> int | None:
-        """The epoch after which the call expires."""
-        return None if self.original_epoch is None else self.original_epoch + 1
+        """The epoch after which the call expires; no call can have failed in an epoch to come."""
+        return None if self.original_epoch is None else min(self.original_epoch, self.epoch) + 1
 
     @property
     def is_signed_by_current_key(self) -> bool:

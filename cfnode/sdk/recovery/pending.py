@@ -12,7 +12,7 @@ from typing import Any
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import ClientSession
-from cfnode.sdk.recovery.provider import evm_number, optional_call
+from cfnode.sdk.recovery.provider import COUNT_BITS, evm_number, optional_call
 from cfnode.sdk.recovery.transaction import PendingTransaction
 
 __all__ = ["account_nonces", "pending_of"]
@@ -23,10 +23,10 @@ MAX_PENDING_TRANSACTIONS = 64
 
 def account_nonces(session: ClientSession, url: str, sender: str) -> Steps[tuple[int, int]]:
     """Return the account's next nonce after the blocks, and after its pending transactions."""
-    done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
+    done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"], COUNT_BITS)
     pending = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
     try:
-        return done, max(done, whole_number(pending, 64))
+        return done, max(done, whole_number(pending, COUNT_BITS))
     except ForeignError:
         return done, done
 
@@ -62,7 +62,7 @@ def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:
     try:
         yield PendingTransaction(
             str(document["hash"])[:66],
-            whole_number(document["nonce"], 64),
+            whole_number(document["nonce"], COUNT_BITS),
             bytes.fromhex(str(document.get("to") or "")[2:]),
             bytes.fromhex(str(document.get("input") or "")[2:]),
             whole_number(max_fee),

@@ -19,6 +19,7 @@ from cfnode.sdk.exchange import Steps, origin_of, rpc_alone
 from cfnode.sdk.options import ClientSession
 
 __all__ = [
+    "COUNT_BITS",
     "at_pending",
     "evm_call",
     "evm_number",
@@ -32,6 +33,8 @@ __all__ = [
 
 MAX_REASON = 1_000
 """Maximum characters of a contract's own text."""
+COUNT_BITS = 64
+"""Bits of an account's nonce (EIP-2681), of a block's number and of its gas."""
 _EXECUTION_REVERTED = 3
 """The code of geth's error for a call that reverted."""
 _ERROR = keccak_256(b"Error(string)")[:4].hex()
@@ -52,9 +55,11 @@ def evm_call(session: ClientSession, url: str, method: str, params: Sequence[Any
         raise
 
 
-def evm_number(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
-    """Return the result of a call that returns a number."""
-    return read_number((yield from evm_call(session, url, method, params)), url, method)
+def evm_number(
+    session: ClientSession, url: str, method: str, params: Sequence[Any], bits: int = 256
+) -> Steps[int]:
+    """Return the result of a call that returns a number of at most `bits` bits."""
+    return read_number((yield from evm_call(session, url, method, params)), url, method, bits)
 
 
 def optional_call(session: ClientSession, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
@@ -80,15 +85,16 @@ def at_pending(session: ClientSession, url: str, method: str, params: Sequence[A
     return (yield from evm_call(session, url, method, params))
 
 
-def read_number(value: Any, url: str, what: str) -> int:
-    """Read a JSON number, or a number in 0x hex.
+def read_number(value: Any, url: str, what: str, bits: int = 256) -> int:
+    """Read a JSON number, or a number in 0x hex, of at most `bits` bits.
 
     `what` names the method, and the member of its answer. Raises BadAnswer.
     """
     try:
-        return whole_number(value)
+        return whole_number(value, bits)
     except ForeignError:
-        raise unbelievable(url, what, f"{value!r:.60}, which is not a whole number") from None
+        text = f"{value!r:.60}, which is not a whole number of at most {bits} bits"
+        raise unbelievable(url, what, text) from None
 
 
 def unbelievable(url: str, what: str, text: str) -> BadAnswer:

@@ -20,7 +20,7 @@ from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.contracts import balance_of, is_used
 from cfnode.sdk.recovery.errors import WrongChain
 from cfnode.sdk.recovery.offered_call import FailedCall
-from cfnode.sdk.recovery.provider import evm_call, evm_number, optional_call, read_number
+from cfnode.sdk.recovery.provider import COUNT_BITS, evm_call, evm_number, optional_call, read_number
 from cfnode.sdk.recovery.transaction import Receipt
 from cfnode.swaps.checksums import checksum_address
 
@@ -29,10 +29,10 @@ __all__ = ["ConfirmReceipt", "Confirmation", "FetchReceipt", "SendTransaction"]
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The chain's confirmation of a successful transaction.
+    """The chain's confirmation of a transaction that has a receipt.
 
-    `doubt` states what contradicts its receipt, None for nothing; `rise` is by how much the receiver's
-    balance grew in its block, in base units, None if unknown.
+    `doubt` states what contradicts the receipt, None for nothing; `rise` is by how much the receiver's
+    balance grew in the block, in base units, None if unknown and for a transaction that failed.
     """
 
     doubt: str | None
@@ -75,13 +75,13 @@ class FetchReceipt(Call[Receipt | None]):
             return None
         names = ("blockNumber", "gasUsed", "status")
         block, gas_used, status = (
-            read_number(receipt.get(name), self.url, f"{method}: {name}") for name in names
+            read_number(receipt.get(name), self.url, f"{method}: {name}", COUNT_BITS) for name in names
         )
         return Receipt(block, gas_used, status == 1, str(receipt.get("blockHash")))
 
 
 class ConfirmReceipt(Call[Confirmation]):
-    """Confirm that the chain has what the receipt of a successful transaction states."""
+    """Confirm that the chain has what the receipt of a transaction states: a success, or a failure."""
 
     def __init__(
         self, failed: FailedCall, receipt: Receipt, transaction_hash: str, sender: bytes, nonce: int, url: str
@@ -96,7 +96,8 @@ class ConfirmReceipt(Call[Confirmation]):
     def steps(self, session: ClientSession) -> Steps[Confirmation]:
         """Check the receipt against the chain, and read by how much the receiver's balance grew."""
         doubt = (yield from self._doubt(session)) or None
-        return Confirmation(doubt, None if doubt else (yield from self._rise(session)))
+        has_paid = doubt is None and self.receipt.succeeded
+        return Confirmation(doubt, (yield from self._rise(session)) if has_paid else None)
 
     def _doubt(self, session: ClientSession) -> Steps[str]:
         """Return what on the chain contradicts the receipt; "" for nothing."""
@@ -114,7 +115,9 @@ class ConfirmReceipt(Call[Confirmation]):
         hashes = block.get("transactions")
         if not isinstance(hashes, list) or self.transaction_hash not in hashes:
             return f"{head} block {number} does not contain the transaction"
-        if not (yield from is_used(session, self.url, self.failed.key_manager, payload.nonce)):
+        if self.receipt.succeeded and not (
+            yield from is_used(session, self.url, self.failed.key_manager, payload.nonce)
+        ):
             return f"{head} the key manager has not accepted the signature: nonce {payload.nonce} is unused"
         return ""
 

@@ -106,9 +106,10 @@ def lying(evm: Evm, **lies: Any) -> AbstractContextManager[Loopback]:
 class Liar:
     """The lies of a provider that keeps a transaction, and says that it is in a block."""
 
-    def __init__(self, evm: Evm, also: tuple[str, ...] = ()) -> None:
+    def __init__(self, evm: Evm, also: tuple[str, ...] = (), *, succeeded: bool = True) -> None:
         self.block = evm.call("eth_getBlockByNumber", "latest", False)
         self.also = also
+        self.status = hex(succeeded)
         self.sent = False
 
     def keep(self, _: Any) -> str:
@@ -119,7 +120,7 @@ class Liar:
     def receipt(self, _: Any) -> dict[str, str]:
         """Return a receipt of success in the given block."""
         number, at = self.block["number"], self.block["hash"]
-        return {"status": "0x1", "blockNumber": number, "blockHash": at, "gasUsed": "0x13880"}
+        return {"status": self.status, "blockNumber": number, "blockHash": at, "gasUsed": "0x13880"}
 
     def nonce(self, offered_nonce: str) -> str:
         """Return the next nonce, as if the transaction had counted."""
