@@ -1,4 +1,4 @@
-"""Events of a swap, found in the books by one of its names.
+"""Events of a swap, found in the books by one of its names: the books as a `cfnode.swaps.record.SwapRecord`.
 
 They are the events from which the facts with that name in the tables come. The names are those of the swap
 service: channel, address, request, swap, transaction, egress, broadcast, fallback, credited. Each is looked
@@ -16,6 +16,8 @@ import base58
 from sqlalchemy import Connection, Select, Table, and_, bindparam, func, insert, select, union
 
 from cfnode.core.addresses import NETWORKS, BitcoinNetwork, address_to_text, chain_of_address
+from cfnode.core.assets import CHAINS
+from cfnode.core.block import BlockRef
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of, fields_text
@@ -23,8 +25,9 @@ from cfnode.ledger.heights import heights
 from cfnode.ledger.keys import key_change_of
 from cfnode.swaps.events import Name, is_deposit
 from cfnode.swaps.identity import ChannelId, Place, opened_channel
+from cfnode.swaps.record import Entry
 
-__all__ = ["FoundEvent", "ServiceChannel", "SwapEvents", "expect", "note_expected"]
+__all__ = ["ServiceChannel", "SwapEvents", "expect", "note_expected"]
 
 MAX_FOUND_EVENTS: Final = 100_000
 """Most events of one name; a swap in 14,400 chunks has three for each."""
@@ -56,31 +59,15 @@ _EXPECTED: Final = select(_EXPECTATIONS.amount).where(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEvent:
-    """Event of the books. `hash` is 0x-hex, `time` the block's, Unix ms."""
-
-    block: int
-    hash: str
-    time: int
-    index: int
-    pallet: str
-    name: str
-    fields: dict[str, Any]
-
-    @property
-    def place(self) -> Place:
-        """Block and event index."""
-        return self.block, self.index
-
-
 class SwapEvents:
     """Events of swaps in one transaction, which sees one state of the books. Blocks: use a thread."""
 
+    chains = tuple(CHAINS)
+
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._swaps: dict[int, list[FoundEvent]] = {}
-        self._requests: dict[int, list[FoundEvent]] = {}
+        self._swaps: dict[int, list[Entry]] = {}
+        self._requests: dict[int, list[Entry]] = {}
 
     @cached_property
     def network(self) -> BitcoinNetwork:
@@ -102,12 +89,22 @@ class SwapEvents:
     def _heights(self) -> dict[str, int]:
         return heights(self._connection)
 
-    def explanation(self, block: int, index: int) -> tuple[str, str]:
-        """Return name and text of the error for which a payout was ignored; ("Unknown", "") without one."""
+    def error(self, entry: Entry) -> tuple[str, str]:
+        """Return name and explanation of the module error in the `reason` of a payout that is not made.
+
+        Returns ("Unknown", "") without one.
+        """
+        reason = entry.fields["reason"]
+        if not (isinstance(reason, tuple) and reason[0] == "Module"):
+            return "Unknown", ""
         table = schema.payouts.c
-        query = select(table.reason, table.explanation).where(table.block == block, table.event == index)
+        is_at = (table.block == entry.block.number, table.event == entry.index)
+        query = select(table.reason, table.explanation).where(*is_at)
         row = self._connection.execute(query).first()
         return ("Unknown", "") if row is None else (row.reason or "Unknown", row.explanation or "")
+
+    def announced(self, address: Any) -> None:
+        """Return None: no event of a finalized block states an unconfirmed deposit."""
 
     def expected(self, channel: ChannelId) -> int | None:
         """Return the amount that was expected on a channel of the swap service; None without one."""
@@ -121,7 +118,7 @@ class SwapEvents:
         """
         return key_change_of(self._connection)
 
-    def find(self, kind: str, *key: Any) -> list[FoundEvent]:
+    def find(self, kind: str, *key: Any) -> list[Entry]:
         """Return the events with a name: its kind, and the parts of its key; oldest first."""
         if kind == "swap" and key[0] in self._swaps:
             return self._swaps[key[0]]
@@ -135,13 +132,13 @@ class SwapEvents:
             self._keep_swaps(events)
         return events
 
-    def _keep_swaps(self, events: list[FoundEvent]) -> None:
+    def _keep_swaps(self, events: list[Entry]) -> None:
         """Cache the events of a request's chunks, which are usually asked for next."""
         for event in events:
             if event.pallet == "Swapping" and "swap_id" in event.fields:
                 self._swaps.setdefault(event.fields["swap_id"], []).append(event)
 
-    def _channel(self, chain: str, channel: int | None) -> list[FoundEvent]:
+    def _channel(self, chain: str, channel: int | None) -> list[Entry]:
         if channel is None:
             return []
         tables = ("channels", "requests", "deposits", "boosts")
@@ -149,17 +146,22 @@ class SwapEvents:
         events = [event for event in events if event.name in _OF_CHANNELS or _is_opening(event)]
         return events + self._just_opened(chain, channel)
 
-    def _just_opened(self, chain: str, channel: int) -> list[FoundEvent]:
+    def _just_opened(self, chain: str, channel: int) -> list[Entry]:
         """Return openings by the swap service whose blocks are not in the books yet, as it stored them."""
         rows = self._connection.execute(_JUST_OPENED, {"chain": chain, "channel": channel})
         return [
-            FoundEvent(
-                row.block, "0x", row.time, _LAST_INDEX, "Swapping", Name.SWAP_CHANNEL, fields_of(row.opening)
+            Entry(
+                BlockRef(b"", row.block),
+                row.time,
+                _LAST_INDEX,
+                "Swapping",
+                Name.SWAP_CHANNEL,
+                fields_of(row.opening),
             )
             for row in rows
         ]
 
-    def _address(self, address: Any) -> list[FoundEvent]:
+    def _address(self, address: Any) -> list[Entry]:
         """Return the openings of channels with an address, and the failed deposits to these channels.
 
         Only those of the address's chain count, since EVM chains give out equal addresses.
@@ -169,44 +171,50 @@ class SwapEvents:
         for channel in set(self._connection.execute(_CHANNELS, at).scalars()):
             rejected = self._events(("deposits",), **at, channel=channel, state="failed")
             events += [event for event in rejected if event.name == Name.DEPOSIT_FAILED]
-        return sorted(events, key=lambda event: (event.block, event.index))
+        return sorted(events, key=lambda event: event.place)
 
-    def _request(self, number: int) -> list[FoundEvent]:
+    def _request(self, number: int) -> list[Entry]:
         tables = ("requests", "swaps", "payouts", "completions", "deposits")
         events = self._events(tables, request=number)
         return [
             event for event in events if event.pallet == "Swapping" or is_deposit(event.name, event.fields)
         ]
 
-    def _swap(self, number: int) -> list[FoundEvent]:
+    def _swap(self, number: int) -> list[Entry]:
         return self._events(("swaps",), swap=number)
 
-    def _transaction(self, data: bytes) -> list[FoundEvent]:
+    def _transaction(self, data: bytes) -> list[Entry]:
         texts = (f"0x{data.hex()}", data[::-1].hex(), base58.b58encode(data).decode())
         events = [event for text in texts for event in self._events(("deposits",), transaction=text)]
-        return sorted(events, key=lambda event: (event.block, event.index))
+        return sorted(events, key=lambda event: event.place)
 
-    def _egress(self, chain: str, number: int) -> list[FoundEvent]:
+    def _egress(self, chain: str, number: int) -> list[Entry]:
         return self._events(("broadcasts", "payouts"), chain=chain, egress=number)
 
-    def _broadcast(self, chain: str, number: int) -> list[FoundEvent]:
+    def _broadcast(self, chain: str, number: int) -> list[Entry]:
         return self._events(("outcomes", "broadcasts", "failures"), chain=chain, broadcast=number)
 
-    def _fallback(self, asset: str, receiver: Any, amount: int) -> list[FoundEvent]:
+    def _fallback(self, asset: str, receiver: Any, amount: int) -> list[Entry]:
         transfer = {"destination": address_to_text(receiver), "asset": asset, "amount": amount}
         return self._events(("failures",), **transfer)
 
-    def _credited(self, chain: str, prewitnessed: int) -> list[FoundEvent]:
+    def _credited(self, chain: str, prewitnessed: int) -> list[Entry]:
         return self._events(("deposits",), chain=chain, prewitnessed=prewitnessed, state="repaid")
 
-    def _events(self, tables: tuple[str, ...], **values: Any) -> list[FoundEvent]:
+    def _events(self, tables: tuple[str, ...], **values: Any) -> list[Entry]:
         """Return the events behind the rows of tables with these values, oldest first."""
         rows = self._connection.execute(_query(tables, tuple(values)), values)
         return [
-            FoundEvent(row.number, row.hash, row.time, row.event, row.pallet, row.name,
-                       fields_of(row.fields))
+            Entry(
+                BlockRef(bytes.fromhex(row.hash[2:]), row.number),
+                row.time,
+                row.event,
+                row.pallet,
+                row.name,
+                fields_of(row.fields),
+            )
             for row in rows
-        ]  # fmt: skip
+        ]
 
 
 @cache
@@ -231,7 +239,7 @@ def _places(table: Table, columns: tuple[str, ...]) -> Select[Any]:
     return select(table.c.block, table.c.event).where(*conditions)
 
 
-_BY_KIND: Final[dict[str, Callable[..., list[FoundEvent]]]] = {
+_BY_KIND: Final[dict[str, Callable[..., list[Entry]]]] = {
     "channel": SwapEvents._channel,
     "address": SwapEvents._address,
     "request": SwapEvents._request,
@@ -244,7 +252,7 @@ _BY_KIND: Final[dict[str, Callable[..., list[FoundEvent]]]] = {
 }
 
 
-def _is_opening(event: FoundEvent) -> bool:
+def _is_opening(event: Entry) -> bool:
     return opened_channel(event.name, event.fields) is not None
 
 

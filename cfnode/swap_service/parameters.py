@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.core.assets import asset_by_symbol
 from cfnode.core.runtime_names import RuntimeNames
 
 __all__ = [
-    "MAX_BPS",
     "RequestRefusal",
     "amount",
-    "asset_json",
     "asset_pair",
-    "fee",
     "invalid",
     "member",
     "number",
@@ -25,7 +22,6 @@ __all__ = [
     "text",
 ]
 
-MAX_BPS = 10_000
 MAX_DIGITS = 78  # decimal digits of 2^256
 
 
@@ -106,13 +102,3 @@ def asset_pair(members: Mapping[str, Any], side: str, names: RuntimeNames) -> st
     if name not in names.assets:
         raise invalid(f"{side}Asset")
     return name
-
-
-def asset_json(name: str) -> dict[str, str]:
-    """Return an asset in the service's format, by its variant name."""
-    return {"chain": ASSETS[name].chain, "asset": ASSETS[name].symbol}
-
-
-def fee(kind: str, name: str, value: int) -> dict[str, str]:
-    """Return a fee in the service's format; `name` is the asset's variant name, `value` in smallest units."""
-    return {"type": kind, **asset_json(name), "amount": str(value)}

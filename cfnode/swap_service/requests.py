@@ -13,7 +13,6 @@ from cfnode.core.addresses import AddressError, EncodedAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.parameters import (
-    MAX_BPS,
     RequestRefusal,
     amount,
     asset_pair,
@@ -23,7 +22,7 @@ from cfnode.swap_service.parameters import (
     text,
 )
 from cfnode.swaps import addresses
-from cfnode.swaps.limits import MAX_CCM_ADDITIONAL_DATA_BYTES, MAX_CCM_MESSAGE_BYTES
+from cfnode.swaps.limits import BPS, MAX_CCM_ADDITIONAL_DATA_BYTES, MAX_CCM_MESSAGE_BYTES
 
 __all__ = ["SwapTerms", "read_address", "read_terms"]
 
@@ -71,7 +70,7 @@ def _check_shares(body: Mapping[str, Any]) -> None:
     """Raise Refusal for a request with a commission: the service charges none, a broker can."""
     commissions = ("brokerCommissionBps", "commissionBps")
     affiliates = body.get("affiliateBrokers") or body.get("affiliates")
-    if affiliates or any(number(body, name, MAX_BPS, 0) for name in commissions):
+    if affiliates or any(number(body, name, BPS, 0) for name in commissions):
         condition = "supported only when initializing the SDK with a brokerUrl"
         raise RequestRefusal(400, f"Broker commission is {condition}")
 

@@ -29,9 +29,9 @@ from cfnode.swap_service.network import network_info, network_status
 from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.quotes import quote, quotes
 from cfnode.swap_service.source import SwapSource
-from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
 from cfnode.swap_service.vault_swaps import encode_terms, encode_vault_swap
+from cfnode.swaps.documents.status_v1 import flat_status
 from cfnode.web.pages import PageAnswer
 
 __all__ = ["MAX_BODY_BYTES", "SPENDING_REQUEST", "SwapService"]

@@ -1,8 +1,8 @@
 """Interface of the source from which the swap service answers.
 
 There are two sources. One is a development node, in its own process (`cfnode.devchain.swaps`). The other is
-any node by JSON-RPC, with the books (`cfnode.swap_service.live_network`). The rules of quotes and statuses
-know this interface only.
+any node by JSON-RPC, with the books (`cfnode.swap_service.live_network`). The handlers of requests know this
+interface only; that of statuses is `cfnode.swaps.record`.
 """
 
 from __future__ import annotations
@@ -11,83 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.events import Entry
 from cfnode.swap_service.requests import SwapTerms
-from cfnode.swaps.identity import ChannelId, Place
+from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.record import SwapRecord
 
-__all__ = [
-    "AnnouncedDeposit",
-    "ApiCall",
-    "BestBlock",
-    "ChannelBroker",
-    "OpenedChannel",
-    "SwapRecord",
-    "SwapSource",
-]
+__all__ = ["ApiCall", "BestBlock", "ChannelBroker", "OpenedChannel", "SwapSource"]
 
 T = TypeVar("T")
 ApiCall: TypeAlias = tuple[str, Mapping[str, Any]]
 """Method of the CustomRuntimeApi, and its arguments by name."""
-
-
-class AnnouncedDeposit(Protocol):
-    """Deposit that its chain has not confirmed yet: the amount (smallest unit) and, if known, the hash."""
-
-    @property
-    def amount(self) -> int:
-        """The amount in base units."""
-
-    @property
-    def transaction(self) -> bytes | None:
-        """The hash of the transaction, or None if it is not known."""
-
-
-class SwapRecord(Protocol):
-    """Swaps of the chain at one block, which all reads of a status see."""
-
-    @property
-    def network(self) -> BitcoinNetwork:
-        """The network that addresses belong to."""
-        ...
-
-    @property
-    def chains(self) -> tuple[str, ...]:
-        """The foreign chains."""
-        ...
-
-    @property
-    def now(self) -> int:
-        """The time of the block, Unix ms."""
-        ...
-
-    def find(self, *key: Any) -> list[Entry]:
-        """Return the events with a key (one of a swap's names, and its parts), oldest first."""
-        ...
-
-    def height(self, chain: str) -> int:
-        """Return the last witnessed block of a foreign chain; 0 if it is unknown."""
-        ...
-
-    def key_change(self) -> Place | None:
-        """Return the place from which on the present key of the vaults may have signed.
-
-        Returns None if no rotation is known.
-        """
-        ...
-
-    def error(self, entry: Entry) -> tuple[str, str]:
-        """Return name and explanation of the module error in an event's `reason`."""
-        ...
-
-    def announced(self, address: Any) -> AnnouncedDeposit | None:
-        """Return the unconfirmed deposit to an address in the events' format; None without one."""
-        ...
-
-    def expected(self, channel: ChannelId) -> int | None:
-        """Return the amount that was expected on a channel of this service; None without one."""
-        ...
 
 
 class BestBlock(Protocol):

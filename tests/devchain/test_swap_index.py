@@ -12,7 +12,7 @@ from cfnode.devchain.config import DevConfig
 from cfnode.devchain.swaps import index as swap_index
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.node import restarts
-from cfnode.swap_service.events import Entry
+from cfnode.swaps.record import Entry
 from tests.node.live import channel, live_node, made, reach
 
 ETHER = 10**18

@@ -10,7 +10,6 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
-from cfnode.swap_service.live_network.record import BookRecord
 from cfnode.swap_service.statuses import status
 from scripts.benchmarks._ledger_large import EVENTS_EACH, multiply
 from tests.ledger.conftest import MakeDatabase
@@ -24,7 +23,7 @@ EVER = CalendarPeriod("ever", 0, 2**45)
 
 def statuses(database: Database, numbers: list[int]) -> list[dict[str, Any]]:
     with database.reading() as connection:
-        record = BookRecord(SwapEvents(connection))
+        record = SwapEvents(connection)
         return [status(record, str(number)) for number in numbers]
 
 

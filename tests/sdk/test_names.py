@@ -36,7 +36,7 @@ from cfnode.sdk.calls.quotes import GetQuoteV2, SwapQuote
 from cfnode.sdk.lp import LimitOrder, LiquidityProvider
 from cfnode.sdk.models.status import FINAL_STATES
 from cfnode.sdk.networks import NETWORKS
-from cfnode.swap_service import status_v1
+from cfnode.swaps.documents import status_v1
 from scripts.reference import error_classes
 from tests.conftest import ROOT
 from tests.sdk.forms import Form, all_forms

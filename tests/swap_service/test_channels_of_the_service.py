@@ -10,7 +10,6 @@ import pytest
 from cfnode.ledger.books import ALL_ACCOUNTS, Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.swap_events import ServiceChannel, SwapEvents, expect
-from cfnode.swap_service.live_network.record import BookRecord
 from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId
@@ -30,7 +29,7 @@ def books(tmp_path: Path) -> Books:
 def channel_status(books: Books, channel: ChannelId) -> dict[str, Any] | None:
     with books.database.reading() as connection:
         try:
-            return status(BookRecord(SwapEvents(connection)), str(channel))
+            return status(SwapEvents(connection), str(channel))
         except RequestRefusal as refusal:
             assert refusal.status == 404
             return None

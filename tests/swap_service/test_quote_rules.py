@@ -9,8 +9,10 @@ import pytest
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import OF_THIS_BUILD, RuntimeNames
 from cfnode.swap_service.parameters import RequestRefusal
-from cfnode.swap_service.quotes import MAX_DCA_CHUNKS_OF_A_DAY, check_limits, price_of, quote, quotes
+from cfnode.swap_service.quotes import check_limits, quote, quotes
 from cfnode.swap_service.source import ApiCall
+from cfnode.swaps.prices import price_of
+from cfnode.swaps.quotes import MAX_DCA_CHUNKS_OF_A_DAY
 
 BITCOIN, ETHER, DOLLAR = 10**8, 10**18, 10**6
 QUERY = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH",

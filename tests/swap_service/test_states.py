@@ -11,14 +11,14 @@ from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.events import Entry
 from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.requests import read_terms
-from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.checksums import checksum_address
+from cfnode.swaps.documents.status_v1 import flat_status
 from cfnode.swaps.events import Key
 from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.record import Entry
 
 ETHER, EVM = 10**18, bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 BOUGHT = ("Btc", b"bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
+from cfnode.swaps.documents.status_v1 import flat_status
 from tests.support.swap_service.records import CHANNEL, SENT, Record
 
 NESTED: dict[str, Any] = {"fees": [], "srcAsset": "ETH"}

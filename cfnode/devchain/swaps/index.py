@@ -22,8 +22,8 @@ from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
-from cfnode.swap_service.events import Entry
 from cfnode.swaps.events import Key, keys_of
+from cfnode.swaps.record import Entry
 
 __all__ = ["SwapIndex"]
 

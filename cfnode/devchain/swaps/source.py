@@ -15,11 +15,11 @@ from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.rpc.cf.method import value
 from cfnode.rpc.table.errors import explain
 from cfnode.rpc.table.runtime_names import names_at
-from cfnode.swap_service.events import Entry
-from cfnode.swap_service.source import AnnouncedDeposit, ApiCall, SwapRecord
+from cfnode.swap_service.source import ApiCall
 from cfnode.swaps.events import KEY
 from cfnode.swaps.fate import key_change
 from cfnode.swaps.identity import ChannelId, Place
+from cfnode.swaps.record import AnnouncedDeposit, Entry, SwapRecord
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -25,7 +25,8 @@ from cfnode.ledger.partners.channels import is_channel
 from cfnode.ledger.partners.lost import is_past, lost_channel
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.service_tables import partner_channels, partner_requests
-from cfnode.ledger.swap_events import FoundEvent, ServiceChannel, note_expected
+from cfnode.ledger.swap_events import ServiceChannel, note_expected
+from cfnode.swaps.record import Entry
 
 __all__ = [
     "KEY_LIFETIME_MS",
@@ -97,7 +98,7 @@ class TakenOver(LedgerError):
 
 Wanted: TypeAlias = tuple[str, str, Callable[[Mapping[str, Any]], bool]]
 """Source and target of a lost channel, and whether the fields of an event are those of its opening."""
-KeptOf: TypeAlias = Callable[[FoundEvent], Kept]
+KeptOf: TypeAlias = Callable[[Entry], Kept]
 Found: TypeAlias = Opened | Running | Unknown | Reused
 Outcome: TypeAlias = Order | Found | Refusal
 _table = partner_requests.c

@@ -14,8 +14,9 @@ from sqlalchemy import Connection, and_, exists, func, select
 
 from cfnode.ledger import schema
 from cfnode.ledger.service_tables import partner_channels
-from cfnode.ledger.swap_events import FoundEvent, SwapEvents
+from cfnode.ledger.swap_events import SwapEvents
 from cfnode.swaps.events import Name
+from cfnode.swaps.record import Entry
 
 __all__ = ["REQUEST_LIFETIME_BLOCKS", "is_past", "lost_channel"]
 
@@ -35,7 +36,7 @@ Matches = Callable[[Terms], bool]
 
 def lost_channel(
     connection: Connection, head: int, source: str, target: str, matches: Matches
-) -> FoundEvent | None:
+) -> Entry | None:
     """Return the opening of the first unrecorded channel that `matches`, sent when the best block was `head`.
 
     Only channels from `source` to `target` are compared; None if none matches.

@@ -6,9 +6,7 @@ after a gap was filled, notes only what differs from the newest change up to tha
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select
@@ -16,14 +14,9 @@ from sqlalchemy import Connection, func, insert, select
 from cfnode.ledger import schema
 from cfnode.ledger.reports import swap_records
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
-from cfnode.swaps.journey import V2_STATES
+from cfnode.swaps.documents.webhook import webhook_body
 
 __all__ = ["note_changes"]
-
-_AMOUNTS: Final = (
-    *("input", "output", "paid", "refunded"),
-    *("network_fee", "broker_fee", "egress_fee", "refund_fee"),
-)
 
 
 def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str, Sequence[Any]]) -> None:
@@ -62,21 +55,13 @@ def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str
 
 def _change(number: int, block: int, before: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of `changes`; `before` is the state before, None if it is not known."""
-    swap = {**record, **{name: str(record[name]) for name in _AMOUNTS}, "time": _iso(record["time"])}
-    state = record["state"]
-    summary = {"type": "swap.state", "request": record["request"], "state": state, "status": V2_STATES[state]}
-    body = json.dumps({**summary, "previous": before, "block": block, "swap": swap}, separators=(",", ":"))
     return {
         "id": number,
         "block": block,
         "request": record["request"],
-        "state": state,
-        "body": body,
+        "state": record["state"],
+        "body": webhook_body(record, before, block),
     }
-
-
-def _iso(time: int) -> str:
-    return datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _affected(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> set[int]:

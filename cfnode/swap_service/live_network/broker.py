@@ -24,9 +24,10 @@ from cfnode.swap_service.live_network.best_block import NodeReader
 from cfnode.swap_service.live_network.link import BrokerNotConnected, NodeLink
 from cfnode.swap_service.live_network.outcomes import UnknownOutcome, opened_nothing
 from cfnode.swap_service.live_network.turns import ProcessTurns
-from cfnode.swap_service.parameters import RequestRefusal, asset_json
+from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
+from cfnode.swaps.documents.members import asset_json
 
 __all__ = ["NO_BROKER", "NO_SHARES", "CommissionShares", "RemoteBroker", "service_channel"]
 

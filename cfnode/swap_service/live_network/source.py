@@ -22,8 +22,7 @@ from cfnode.ledger.updates import updates
 from cfnode.swap_service.live_network.best_block import LiveBlock, NodeReader
 from cfnode.swap_service.live_network.broker import RemoteBroker
 from cfnode.swap_service.live_network.link import NodeLink
-from cfnode.swap_service.live_network.record import BookRecord
-from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.record import SwapRecord
 
 __all__ = ["LiveSource"]
 
@@ -98,7 +97,7 @@ class LiveSource:
 
         def found() -> T:
             with self._database.reading() as connection:
-                return look(BookRecord(SwapEvents(connection)))
+                return look(SwapEvents(connection))
 
         return await self._read(found)
 

@@ -1,4 +1,4 @@
-"""A record of swaps (`cfnode.swap_service.source.SwapRecord`) that a test writes event by event."""
+"""A record of swaps (`cfnode.swaps.record.SwapRecord`) that a test writes event by event."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
-from cfnode.swap_service.events import Entry
 from cfnode.swaps.events import KEY
 from cfnode.swaps.fate import key_change
 from cfnode.swaps.identity import ChannelId, Place
+from cfnode.swaps.record import Entry
 
 BROKER, AFFILIATE = b"\x0b" * 32, b"\x0a" * 32
 DEPOSIT_ADDRESS = ("Eth", b"\xde" * 20)

@@ -6,29 +6,17 @@ and have the members that `schema` declares.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, Final
 
 import msgspec
 
-from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.core.assets import ASSETS
 from cfnode.ledger.partners.registry import Partner
-from cfnode.swap_service.durations import STATE_CHAIN_SECONDS
-from cfnode.swap_service.live_network.partner_api.schema import (
-    Asset,
-    ChannelRequest,
-    Quote,
-    QuoteRequest,
-    Swap,
-)
+from cfnode.swap_service.live_network.partner_api.schema import ChannelRequest, Quote, QuoteRequest, Swap
+from cfnode.swaps.documents.partner import partner_quote, partner_status
 
-__all__ = ["channel_body", "malformed_text", "quote_of", "quote_query", "snake", "swap_of"]
-
-_EXACT: Final = Context(prec=120, rounding=ROUND_FLOOR)
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
-
+__all__ = ["channel_body", "malformed_text", "quote_of", "quote_query", "swap_of"]
 
 _MEMBERS: Final = {
     "srcAsset": "src_asset",
@@ -64,13 +52,6 @@ def malformed_text(message: str) -> str:
     return f"{_REFUSED}{member}{space}{more}{valid}"
 
 
-def snake(value: Any) -> Any:
-    """Return a document with its member names in snake_case."""
-    if isinstance(value, dict):
-        return {_HUMP.sub(r"_\1", name).lower(): snake(member) for name, member in value.items()}
-    return [snake(member) for member in value] if isinstance(value, list) else value
-
-
 def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
     """Return the query of the swap service; its commission is that of the partner's channels."""
     query: dict[str, Any] = {
@@ -87,24 +68,7 @@ def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
 
 def quote_of(document: Mapping[str, Any]) -> Quote:
     """Return a quote of the swap service as one of the partner API."""
-    fields = snake(document)
-    fields["recommended_min_price_x128"] = _min_price(fields)
-    fields["recommended_retry_duration_blocks"] = (
-        fields["recommended_retry_duration_minutes"] * 60 // STATE_CHAIN_SECONDS
-    )
-    return msgspec.convert(fields, Quote)
-
-
-def _min_price(quote: Mapping[str, Any]) -> str:
-    """Return the estimated price less the recommended slippage, in smallest units, times 2^128."""
-    source, target = (
-        asset_by_symbol(quote[side]["chain"], quote[side]["asset"]).name
-        for side in ("src_asset", "dest_asset")
-    )
-    share = Decimal(100 - quote["recommended_slippage_tolerance_percent"]) / 100
-    price = _EXACT.multiply(Decimal(quote["estimated_price"]), share)
-    exact = price.scaleb(ASSETS[target].decimals - ASSETS[source].decimals, _EXACT)
-    return str(int(_EXACT.multiply(exact, Decimal(1 << 128))))
+    return msgspec.convert(partner_quote(document), Quote)
 
 
 def channel_body(request: ChannelRequest) -> dict[str, Any]:
@@ -149,14 +113,4 @@ def _assets(request: ChannelRequest | QuoteRequest) -> dict[str, Any]:
 
 def swap_of(status: Mapping[str, Any]) -> Swap:
     """Return a status of the swap service as one of the partner API; the swap began in a channel."""
-    fields = snake(status)
-    for side in ("src", "dest"):
-        fields[f"{side}_asset"] = Asset(fields[f"{side}_chain"], fields[f"{side}_asset"])
-    fields["deposit_channel"]["expected_amount"] = fields["deposit_channel"].get("expected_deposit_amount")
-    fields["last_updated_at"] = fields["last_statechain_update_at"]
-    for name in ("deposit", "swap_egress", "refund_egress"):
-        if failure := fields.get(name, {}).get("failure"):
-            failure |= {f"reason_{member}": failure["reason"][member] for member in ("name", "message")}
-    if dca := fields.get("swap", {}).get("dca"):
-        fields["swap"] |= {name: dca[name] for name in ("executed_chunks", "remaining_chunks")}
-    return msgspec.convert(fields, Swap)
+    return msgspec.convert(partner_status(status), Swap)

@@ -7,11 +7,11 @@ from typing import Any
 
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text
-from cfnode.ledger.swap_events import FoundEvent
 from cfnode.swap_service.live_network.broker import CommissionShares
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 from cfnode.swaps.addresses import is_same_address
+from cfnode.swaps.record import Entry
 
 __all__ = ["channel_of", "is_of"]
 
@@ -39,13 +39,13 @@ def _is_message(message: Mapping[str, Any] | None, wanted: Mapping[str, Any] | N
     return all(message[name] == wanted[name] for name in ("message", "gas_budget"))
 
 
-def channel_of(event: FoundEvent) -> OpenedChannel:
+def channel_of(event: Entry) -> OpenedChannel:
     """Return the channel that an event opened."""
     fields = event.fields
     return OpenedChannel(
         address_to_text(fields["deposit_address"]),
         fields["channel_id"],
-        event.block,
+        event.block.number,
         event.time,
         fields["source_chain_expiry_block"],
         fields["channel_opening_fee"],

@@ -32,7 +32,6 @@ from cfnode.ledger.partners import idempotency
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.idempotency import Kept, Opened, Order, Outcome, Reused, Running, Unknown
 from cfnode.ledger.partners.registry import Partner
-from cfnode.ledger.swap_events import FoundEvent
 from cfnode.swap_service.live_network.broker import CommissionShares, service_channel
 from cfnode.swap_service.live_network.outcomes import UnknownOutcome
 from cfnode.swap_service.live_network.partner_api.documents import channel_body
@@ -45,6 +44,7 @@ from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import SwapTerms, read_terms
 from cfnode.swap_service.source import OpenedChannel
 from cfnode.swaps.addresses import address_text
+from cfnode.swaps.record import Entry
 from cfnode.swaps.timing import lifetime_ms
 
 __all__ = ["Opener", "digest_of", "refused"]
@@ -171,7 +171,7 @@ class Opener:
         checked_request = await self._checked(partner, request)
         terms = checked_request.terms
 
-        def kept(event: FoundEvent) -> Kept:
+        def kept(event: Entry) -> Kept:
             return _kept(partner, terms, channel_of(event), checked_request.expected)
 
         wanted_channel = (terms.source, terms.target, partial(is_of, terms, _shares(partner)))

@@ -15,9 +15,9 @@ from cfnode.swap_service.live_network.partner_api.documents import swap_of
 from cfnode.swap_service.live_network.partner_api.problems import Problem
 from cfnode.swap_service.live_network.partner_api.schema import StatementQuery, Swap
 from cfnode.swap_service.parameters import RequestRefusal
-from cfnode.swap_service.source import SwapRecord
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.record import SwapRecord
 
 __all__ = ["own_swap", "statement_writer"]
 

@@ -1,19 +1,18 @@
-"""State and document of an egress: the output or refund that a swap sends.
+"""Payout of a swap (an output or a refund): its events, its state, and the call that makes a failed one.
 
-An egress is part of a broadcast, which succeeds or is aborted; an aborted one may still succeed later. A
+A payout is part of a broadcast, which succeeds or is aborted; an aborted one may still succeed later. A
 transfer in a successful broadcast may have failed at its receiver; then there is a fallback call that anyone
 may submit. A message may be one that cannot be sent. The steps are those of `cfnode.swaps.journey`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from cfnode.core.addresses import encode_foreign_address
 from cfnode.core.assets import ASSETS
-from cfnode.swap_service.events import Entry
-from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import (
     PAYLOADS,
     PAYOUT_STEPS_OF,
@@ -21,46 +20,56 @@ from cfnode.swaps.events import (
     SCHEDULED,
     Name,
     payout_kind,
-    transaction_text,
-    variant,
 )
 from cfnode.swaps.fate import Evidence, Fate, fate, signature_at
 from cfnode.swaps.journey import JourneyState, PayoutKind, PayoutStep, payout_state
+from cfnode.swaps.record import Entry, SwapRecord
 
-__all__ = ["egress", "failure", "ignored", "output_of", "receiver_of"]
+__all__ = ["PayoutHistory", "ignored_payout", "output_of", "payout_of", "receiver_of"]
 
 _OF_CALL: Final = (*PAYLOADS, Name.CALL_OUTDATED, Name.CALL_EXPIRED)
-_REASONS: Final = {
-    JourneyState.ABORTED: (Name.ABORTED, "The swap broadcast was aborted"),
-    JourneyState.FAILED: (Name.TRANSFER_REJECTED, "The receiver rejected the transfer"),
-    JourneyState.EXPIRED: (
-        Name.CALL_EXPIRED,
-        "The transfer was not made, and the call that makes it again has expired",
-    ),
-}
 
 
-def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], JourneyState]:
-    """Return document and state of an egress, by its event `scheduled`; `receiver` is an encoded address."""
+@dataclass(frozen=True, slots=True)
+class PayoutHistory:
+    """A payout, and what became of it.
+
+    `scheduled` is the event that states it. `end` is the event that ended it: its success, its failure, or
+    the message that cannot be sent. `fate` is that of a failed payout; `payload` is the call that makes it,
+    if any account may send it. `error` is the module error for which a payout is not made: name and text.
+    """
+
+    kind: PayoutKind
+    scheduled: Entry
+    state: JourneyState
+    end: Entry | None = None
+    fate: Fate | None = None
+    payload: Any = None
+    error: tuple[str, str] | None = None
+
+
+def payout_of(record: SwapRecord, kind: PayoutKind, scheduled: Entry, receiver: Any) -> PayoutHistory:
+    """Return a payout by its event `scheduled`; `receiver` is an encoded address."""
     events = list(_events(record, scheduled, receiver))
     steps = [PAYOUT_STEPS_OF[entry.name] for entry in events if entry.name in PAYOUT_STEPS_OF]
     state = payout_state([PayoutStep.SCHEDULED, *steps])
-    result = _scheduled(scheduled)
-    if state is JourneyState.PAID:
-        end = _last(events, Name.SUCCEEDED)
-        seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
-        return result | {"txRef": transaction_text(end.chain, end.fields["transaction_ref"])} | seen, state
-    if state is JourneyState.INVALID:
-        return result | _invalid(_last(events, Name.MESSAGE_INVALID)), state
-    if state in _REASONS:
-        was_sent = any(entry.name == Name.TRANSFER_REJECTED for entry in events)
-        failure_name = Name.TRANSFER_REJECTED if was_sent else Name.ABORTED
-        return result | _failed(record, state, _last(events, failure_name), events), state
-    return result, state
+    match state:
+        case JourneyState.PAID:
+            return PayoutHistory(kind, scheduled, state, _last(events, Name.SUCCEEDED))
+        case JourneyState.INVALID:
+            return PayoutHistory(kind, scheduled, state, _last(events, Name.MESSAGE_INVALID))
+        case JourneyState.ABORTED | JourneyState.FAILED | JourneyState.EXPIRED:
+            return _failed(record, kind, scheduled, state, events)
+    return PayoutHistory(kind, scheduled, state)
+
+
+def ignored_payout(record: SwapRecord, kind: PayoutKind, entry: Entry) -> PayoutHistory:
+    """Return a payout below its fee: SwapEgressIgnored or RefundEgressIgnored."""
+    return PayoutHistory(kind, entry, JourneyState.IGNORED, end=entry, error=record.error(entry))
 
 
 def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Entry]:
-    """Yield the events of an egress, of its broadcast and of the call that recovers it, in this order."""
+    """Yield the events of a payout, of its broadcast and of the call that recovers it, in this order."""
     fields = scheduled.fields
     egress_entries = record.find("egress", *fields["egress_id"])
     yield from (entry for entry in egress_entries if entry.name == Name.MESSAGE_INVALID)
@@ -78,58 +87,29 @@ def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Ent
         yield from (entry for entry in call_entries if entry.name in _OF_CALL)
 
 
-def _last(events: list[Entry], name: str) -> Entry:
+def _last(events: Sequence[Entry], name: str) -> Entry:
     return next(entry for entry in reversed(events) if entry.name == name)
 
 
-def ignored(record: SwapRecord, entry: Entry) -> dict[str, Any]:
-    """Return the document of an egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
-    side = "SWAP" if entry.name == Name.OUTPUT_IGNORED else "REFUND"
-    return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", *record.error(entry))
-
-
-def failure(entry: Entry, mode: str, name: str, message: str) -> dict[str, Any]:
-    """When, where and why something failed."""
-    failed_at = {"failedAt": entry.time, "failedBlockIndex": entry.block_index}
-    return {**failed_at, "failure": {**failed_at, "mode": mode, "reason": {"name": name, "message": message}}}
-
-
-def _scheduled(entry: Entry) -> dict[str, Any]:
-    amount = str(entry.fields["amount"])
-    return {"amount": amount, "scheduledAt": entry.time, "scheduledBlockIndex": entry.block_index}
-
-
-def _invalid(entry: Entry) -> dict[str, Any]:
-    """Return the members of a message that cannot be sent; the event has the reason."""
-    name, _ = variant(entry.fields["error"])
-    return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
-
-
-def _failed(record: SwapRecord, state: JourneyState, entry: Entry, events: list[Entry]) -> dict[str, Any]:
-    """Return the members of a failed transfer, and its newest transaction that any account may send."""
-    start = (
-        0 if state is JourneyState.ABORTED else events.index(entry)
-    )  # the call in its place has its own payload
+def _failed(
+    record: SwapRecord, kind: PayoutKind, scheduled: Entry, state: JourneyState, events: list[Entry]
+) -> PayoutHistory:
+    """Return a failed transfer, with its newest transaction that any account may send."""
+    was_sent = any(entry.name == Name.TRANSFER_REJECTED for entry in events)
+    end = _last(events, Name.TRANSFER_REJECTED if was_sent else Name.ABORTED)
+    # The call in a rejected transfer's place has its own payload.
+    start = 0 if state is JourneyState.ABORTED else events.index(end)
     start = max([start, *(index for index, event in enumerate(events) if event.name == Name.CALL_OUTDATED)])
     newest = next((event for event in reversed(events[start:]) if event.name in PAYLOADS), None)
     evidence = Evidence(
-        entry.chain,
+        end.chain,
         state,
         is_batch=state is JourneyState.ABORTED and any(event.name == Name.BATCH for event in events),
         signed=signature_at(None if newest is None else newest.place, record.key_change()),
     )
-    payout_fate = fate(evidence)
-    reason = _REASONS[JourneyState.EXPIRED if payout_fate is Fate.EXPIRED else state]
-    result = failure(entry, "SENDING_FAILED", *reason)
-    payload = newest.fields["transaction_payload"] if newest is not None and payout_fate.has_call else None
-    if isinstance(payload, dict) and "chain_id" in payload:
-        result["transactionPayload"] = {
-            "contract": f"0x{payload['contract'].hex()}",
-            "value": str(payload["value"]),
-            "chainId": str(payload["chain_id"]),
-            "data": f"0x{payload['data'].hex()}",
-        }
-    return result
+    known = fate(evidence)
+    payload = newest.fields["transaction_payload"] if newest is not None and known.has_call else None
+    return PayoutHistory(kind, scheduled, state, end, known, payload)
 
 
 def output_of(request: dict[str, Any]) -> Any:

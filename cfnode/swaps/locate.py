@@ -11,16 +11,18 @@ from typing import Final
 
 from cfnode.core.addresses import encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
-from cfnode.swap_service.events import Entry
-from cfnode.swap_service.parameters import RequestRefusal
-from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import Name, is_deposit, variant
 from cfnode.swaps.identity import ChannelId, Place, UnknownChain, belongs, newest_opening, opened_channel
+from cfnode.swaps.record import Entry, SwapRecord
 
-__all__ = ["NOT_FOUND", "Located", "locate"]
+__all__ = ["Located", "UnknownSwap", "locate"]
 
-NOT_FOUND: Final = RequestRefusal(404, "resource not found")
 MAX_REFERENCE: Final = 200
+"""Most characters of a reference."""
+
+
+class UnknownSwap(Exception):
+    """A reference that no swap or channel of the record has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,13 @@ class Located:
 
 
 def locate(record: SwapRecord, reference: str) -> Located:
-    """Return the swap of a reference; for a channel, that of its latest deposit. Raises Refusal."""
+    """Return the swap of a reference; for a channel, that of its latest deposit.
+
+    Raises UnknownSwap, and UnknownChain if the record lacks the chain of a channel.
+    """
     if len(reference) > MAX_REFERENCE:
-        raise NOT_FOUND
-    try:
-        channel = ChannelId.parse(reference)
-    except UnknownChain as error:
-        raise RequestRefusal(400, f"Invalid chain: {error.name}") from None
+        raise UnknownSwap(reference)
+    channel = ChannelId.parse(reference)
     if channel is not None:
         return _by_channel(record, channel, named=reference.split("-")[1])
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
@@ -64,11 +66,11 @@ def locate(record: SwapRecord, reference: str) -> Located:
 
 def _by_channel(record: SwapRecord, channel: ChannelId, named: str) -> Located:
     if channel.chain not in record.chains:
-        raise RequestRefusal(400, f"Invalid chain: {named}")
+        raise UnknownChain("chain", named, record.chains)
     entries = record.find("channel", channel.chain, channel.number)
     opening = next((entry for entry in entries if _is_opening_of(entry, channel)), None)
     if opening is None:
-        raise NOT_FOUND
+        raise UnknownSwap(str(channel))
     located = Located(opening, openings=_openings(entries))
     at_address = record.find("address", opening.fields["deposit_address"])
     deposits = [entry for entry in entries if _is_deposit(entry)]
@@ -92,7 +94,7 @@ def _by_request(record: SwapRecord, request_id: int) -> Located:
     entries = record.find("request", request_id)
     request = next((entry for entry in entries if entry.name == Name.REQUESTED), None)
     if request is None or not _is_for_an_address(request):
-        raise NOT_FOUND  # swaps of the chain itself, and those of liquidity providers
+        raise UnknownSwap(str(request_id))  # swaps of the chain itself, and those of liquidity providers
     deposit = next((entry for entry in entries if _is_deposit(entry)), None)
     return _of_request(record, deposit, request)
 
@@ -106,13 +108,13 @@ def _by_transaction(record: SwapRecord, reference: str) -> Located:
     try:
         data = bytes.fromhex(reference[2:] if reference[:2] in ("0x", "0X") else reference)
     except ValueError:
-        raise NOT_FOUND from None
+        raise UnknownSwap(reference) from None
     transaction_entries = record.find("transaction", data) or record.find("transaction", data[::-1])
     deposits = [
         entry for entry in transaction_entries if _is_deposit(entry) or entry.name == Name.DEPOSIT_FAILED
     ]
     if not deposits:
-        raise NOT_FOUND
+        raise UnknownSwap(reference)
     deposit = deposits[-1]
     request = _request_of(record, deposit)
     if request is not None:

@@ -1,4 +1,4 @@
-"""Status of version 1: that of version 2, flattened, with other names for members and states."""
+"""Status of a swap in version 1: that of version 2, flattened, with other names for members and states."""
 
 from __future__ import annotations
 

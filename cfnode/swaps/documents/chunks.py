@@ -1,20 +1,21 @@
-"""Progress of a swap request, chunk by chunk, from the events of the Swapping pallet."""
+"""Member of a status about the progress of a swap request, chunk by chunk."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from cfnode.swap_service.events import Entry
-from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import Name
+from cfnode.swaps.history import SwapHistory
+from cfnode.swaps.record import Entry
 
 __all__ = ["swap_progress"]
 
 
-def swap_progress(record: SwapRecord, request: Entry) -> dict[str, Any]:
+def swap_progress(swap: SwapHistory, request: Entry) -> dict[str, Any]:
     """Return the `swap` member of a status: the sums of a request's chunks, and single chunks."""
-    entries = record.find("request", request.fields["swap_request_id"])
-    chunks = [_chunk(record, entry) for entry in entries if entry.name == Name.CHUNK_SCHEDULED]
+    scheduled = [entry for entry in swap.events if entry.name == Name.CHUNK_SCHEDULED]
+    chunks = [_chunk(entry, swap.chunks[entry.fields["swap_id"]]) for entry in scheduled]
     executed = [chunk for chunk in chunks if "executedAt" in chunk]
     total = request.fields["input_amount"]
     swapped = sum(int(chunk["inputAmount"]) for chunk in executed)
@@ -38,16 +39,14 @@ def swap_progress(record: SwapRecord, request: Entry) -> dict[str, Any]:
     return progress
 
 
-def _chunk(record: SwapRecord, scheduled: Entry) -> dict[str, Any]:
-    swap_id = scheduled.fields["swap_id"]
-    swap_entries = record.find("swap", swap_id)
+def _chunk(scheduled: Entry, entries: Sequence[Entry]) -> dict[str, Any]:
     chunk: dict[str, Any] = {
         "inputAmount": str(scheduled.fields["input_amount"]),
         "scheduledAt": scheduled.time,
         "scheduledBlockIndex": scheduled.block_index,
-        "retryCount": sum(swap_entry.name == Name.CHUNK_RESCHEDULED for swap_entry in swap_entries),
+        "retryCount": sum(entry.name == Name.CHUNK_RESCHEDULED for entry in entries),
     }
-    for entry in swap_entries:
+    for entry in entries:
         if entry.name == Name.CHUNK_EXECUTED:
             chunk |= _executed(entry)
         elif entry.name == Name.CHUNK_RESCHEDULED:
