@@ -70,10 +70,14 @@ def account_set(accounts: Iterable[str]) -> str:
 
 
 class Books:
-    """The books of one chain in a database."""
+    """The books of one chain in a database.
 
-    def __init__(self, database: Database) -> None:
+    `has_all_credits`: the blocks to write have the credits of all accounts, as a node's have.
+    """
+
+    def __init__(self, database: Database, *, has_all_credits: bool = True) -> None:
         self.database = database
+        self._has_all_credits = has_all_credits
         self._known: Known | None = None
         self._warned: set[str] = set()
 
@@ -223,7 +227,7 @@ class Books:
 
     def _known_at(self, connection: Connection) -> Known:
         if self._known is None:
-            self._known = known_of(connection)
+            self._known = known_of(connection, has_all_credits=self._has_all_credits)
         return self._known.at(connection)
 
     def forget(self) -> None:
@@ -237,7 +241,7 @@ class Books:
         return None if accounts is None else sorted(accounts)
 
 
-def known_of(connection: Connection) -> Known:
+def known_of(connection: Connection, *, has_all_credits: bool = True) -> Known:
     """Return the Known of the books for the rows of blocks; nothing of it is looked up yet."""
     network, tracked = _value(connection, "network") or "", _value(connection, "accounts") or ALL_ACCOUNTS
     accounts = (
@@ -246,7 +250,7 @@ def known_of(connection: Connection) -> Known:
     if accounts is not None:
         table = schema.affiliates.c
         accounts |= {_bytes(row.account) for row in connection.execute(select(table.account))}
-    return Known(NETWORKS[network], accounts).at(connection)
+    return Known(NETWORKS[network], accounts, has_all_credits=has_all_credits).at(connection)
 
 
 def insert_rows(connection: Connection, rows: Rows) -> None:

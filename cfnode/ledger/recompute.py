@@ -49,20 +49,21 @@ def recomputed(database: Database) -> list[TableDifference]:
     with tempfile.TemporaryDirectory(prefix="cfnode-ledger-") as folder, database.reading() as connection:
         copy = Database(sqlite_url(Path(folder) / "copy.sqlite"))
         try:
-            _make_again(connection, copy)
+            keeps_all = Books(database).value("accounts") == ALL_ACCOUNTS
+            _make_again(connection, copy, has_all_credits=keeps_all)
             with copy.reading() as copied:
-                differences = [_compared(table, connection, copied) for table in _tables(Books(database))]
+                differences = [_compared(table, connection, copied) for table in _tables(keeps_all=keeps_all)]
         finally:
             copy.close()
     return [difference for difference in differences if difference.rows]
 
 
-def _tables(books: Books) -> list[Table]:
-    left_out = {*NOT_OF_EVENTS, *(() if books.value("accounts") == ALL_ACCOUNTS else ("commissions",))}
+def _tables(*, keeps_all: bool) -> list[Table]:
+    left_out = {*NOT_OF_EVENTS, *(() if keeps_all else ("commissions",))}
     return [table for name, table in schema.metadata.tables.items() if name not in left_out]
 
 
-def _make_again(connection: Connection, copy: Database) -> None:
+def _make_again(connection: Connection, copy: Database, *, has_all_credits: bool) -> None:
     copy.migrate()
     table = schema.blocks
     anchors = set(connection.execute(select(schema.openings.c.block).distinct()).scalars())
@@ -72,7 +73,7 @@ def _make_again(connection: Connection, copy: Database) -> None:
             rows = [dict(row) for row in connection.execute(select(schema.metadata.tables[name])).mappings()]
             if rows:
                 writing.execute(insert(schema.metadata.tables[name]), rows)
-    books, last, is_first = Books(copy), -1, True
+    books, last, is_first = Books(copy, has_all_credits=has_all_credits), -1, True
     while rows := _blocks(connection, last):
         for row in rows:
             if is_first or (row["number"] in anchors and not _follows(books, row)):

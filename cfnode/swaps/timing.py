@@ -11,7 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["BLOCK_TIMES", "STATE_CHAIN_MS", "BlockTimes", "blocks_ms", "lifetime_blocks", "lifetime_ms"]
+__all__ = [
+    "BLOCK_TIMES",
+    "STATE_CHAIN_MS",
+    "BlockTimes",
+    "blocks_ms",
+    "is_removed",
+    "lifetime_blocks",
+    "lifetime_ms",
+]
 
 STATE_CHAIN_MS: Final = 6_000
 """Milliseconds between two blocks of the State Chain."""
@@ -46,6 +54,15 @@ def blocks_ms(chain: str, count: int) -> int:
 def lifetime_blocks(chain: str) -> int:
     """Return in how many blocks of the chain a channel takes deposits, with the main net's settings."""
     return _DAY_MS // BLOCK_TIMES[chain].nominal
+
+
+def is_removed(chain: str, expiry_block: int, height: int) -> bool:
+    """Return whether a channel with this expiry is gone at a block of its chain.
+
+    An expired channel is listed for another lifetime; then its number and address may be given out again. So
+    a deposit in a later block is to another channel.
+    """
+    return height > expiry_block + lifetime_blocks(chain)
 
 
 def lifetime_ms(chain: str) -> int:

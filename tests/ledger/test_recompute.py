@@ -8,15 +8,20 @@ import pytest
 import trio
 from sqlalchemy import delete, update
 
+from cfnode.core import ss58
 from cfnode.ledger import schema
+from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.follower import Source
 from cfnode.ledger.recompute import TableDifference, recomputed
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
+from tests.support.ledger.blocks import GENESIS, block
 from tests.support.ledger.books import followed
+from tests.support.ledger.reused import ETHER, OTHERS, OURS, executed, request
 from tests.support.ledger.versions import read_as_an_older_version
 
 
@@ -28,6 +33,32 @@ async def test_the_tables_follow_from_the_events(
     accounts = (day.broker,) if only_broker else ()
     books = await followed(make_database(), Source(day.url, first=first, accounts=accounts))
     assert recomputed(books) == []
+
+
+def test_commissions_of_chosen_accounts_are_left_out_without_a_word(
+    make_database: MakeDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The credits of the other accounts, which add up to a broker's fee, are not in the books."""
+    database = make_database()
+    database.migrate()
+    affiliate, broker = OURS, OTHERS
+    asked = request(0, 1, broker, ETHER)
+    asked.fields["broker_fees"].append({"account": affiliate, "bps": 5})
+    credit = {"asset": "Usdc", "new_balance": 0}
+    chunk = executed(2, 1, broker)[1]
+    events = [
+        asked,
+        DecodedEvent(1, "AssetBalances", "AccountCredited",
+                     credit | {"account_id": broker, "amount_credited": 60}),
+        DecodedEvent(2, "AssetBalances", "AccountCredited",
+                     credit | {"account_id": affiliate, "amount_credited": 40}),
+        chunk,
+    ]  # fmt: skip
+    Books(database).begin(GENESIS, "Development", ss58.encode(affiliate), block(0, []), {})
+    Books(database).write([block(1, events)], {})
+    assert [row["amount"] for row in rows(database, "commissions")] == [60, 40]
+    assert recomputed(database) == []
+    assert caplog.records == []
 
 
 async def test_unread_events_stay_unread(

@@ -17,6 +17,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, _alembic, sqlite_url
 from cfnode.ledger.day_totals import add_totals, totals_of
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.open_channels import partners_of
 from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
@@ -25,10 +26,22 @@ from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.statements import LedgerStatement
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.timing import lifetime_blocks
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.support.ledger.blocks import GENESIS, NOVEMBER, block
-from tests.support.ledger.reused import BLOCKS, ETHER, NUMBER, OTHERS, OURS, failed_deposit, opening
+from tests.support.ledger.reused import (
+    BLOCKS,
+    ETHER,
+    EXPIRY,
+    NUMBER,
+    OTHERS,
+    OURS,
+    deposit,
+    failed_deposit,
+    opening,
+    request,
+)
 
 
 def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:
@@ -124,6 +137,59 @@ def test_books_of_chosen_accounts_leave_the_others_deposits_out(
     assert of(books, "requests", "request", "opened") == [(1, 1), (4, 7)]
     assert of(books, "channels", "kind", "block") == [("swap", 1), ("other", 3), ("other", 5), ("swap", 7)]
     assert recomputed(books) == []
+
+
+def test_deposits_of_a_later_channel_that_the_books_lack_are_not_the_older_ones(
+    make_database: MakeDatabase,
+) -> None:
+    """Books of chosen accounts were upgraded while another account's channel with the number was open.
+
+    The version before did not keep its opening. What it gets is distinguished by the foreign chain's height.
+    """
+    database = make_database()
+    database.migrate()
+    Books(database).begin(GENESIS, "Development", ss58.encode(OURS), block(0, []), {})
+    after = EXPIRY + lifetime_blocks("Ethereum") + 1
+    sent_back = ("Refund", {"reason": "CcmUnsupportedForTargetChain", "amount": 5, "egress_id": None})
+    blocks = [
+        [opening(0, OURS)],
+        [request(0, 1, OURS, ETHER), deposit(1, ETHER, 1)],
+        [at(request(0, 2, OTHERS, 2 * ETHER), after), at(deposit(1, 2 * ETHER, 2), after)],
+        [at(deposit(0, 3 * ETHER, None), after)],
+        [at(deposit(0, 4 * ETHER, None, sent_back), after)],
+        [at(deposit(0, 5 * ETHER, None, sent_back), after - 1)],
+    ]
+    books = Books(database)
+    for number, events in enumerate(blocks, start=1):
+        books.write([block(number, events)], {})
+    assert rows(database, "unread") == []
+    assert of(database, "deposits", "amount", "opened") == [(ETHER, 1), (5 * ETHER, 1)]
+    assert of(database, "requests", "request", "opened") == [(1, 1)]
+    assert recomputed(database) == []
+
+
+def at(event: DecodedEvent, height: int) -> DecodedEvent:
+    """The event of a deposit, or of its swap, in another block of the foreign chain."""
+    if event.name == "SwapRequested":
+        kind, origin = event.fields["origin"]
+        return replace(
+            event, fields=event.fields | {"origin": (kind, origin | {"deposit_block_height": height})}
+        )
+    return replace(event, fields=event.fields | {"block_height": height})
+
+
+def test_an_opening_in_a_gap_leaves_its_deposits_without_a_channel(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
+    after = EXPIRY + lifetime_blocks("Ethereum") + 1
+    Books(database).write([block(1, [opening(0, OURS)])], {})
+    Books(database).write(
+        [block(2, [at(request(0, 1, OTHERS, ETHER), after), at(deposit(1, ETHER, 1), after)])], {}
+    )
+    assert of(database, "deposits", "opened", "account") == [(None, ss58.encode(OTHERS))]
+    assert of(database, "requests", "opened") == [(None,)]
+    assert recomputed(database) == []
 
 
 def test_old_books_are_upgraded_from_their_own_events(make_database: MakeDatabase) -> None:

@@ -106,9 +106,9 @@ def _other(context: Context, event: DecodedEvent, owner: bytes) -> bool:
 
 def _open(context: Context, event: DecodedEvent, kind: str, owner: bytes, source: str, **terms: Any) -> None:
     chain, number, account = ASSETS[source].chain, event.fields["channel_id"], account_text(owner)
-    opened = KnownChannel(number, account, context.block.number)
-    context.known.channels.put_last((chain, number), opened)
     values = {**_NOTHING, "has_message": False, **terms}
+    opened = KnownChannel(number, account, context.block.number, values["expiry_block"])
+    context.known.channels.put_last((chain, number), opened)
     if values["address"] is not None:
         context.known.addresses.put_last((chain, values["address"]), opened)
     context.add(event, "channels", kind=kind, chain=chain, channel=number, account=account,

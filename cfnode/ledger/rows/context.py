@@ -11,7 +11,7 @@ from cfnode.core.addresses import AddressError, address_to_text, encode_foreign_
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import NotInMetadataError
 from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, mentions
-from cfnode.ledger.rows.known import Known, KnownPayout
+from cfnode.ledger.rows.known import Known, KnownChannel, KnownPayout
 from cfnode.ledger.rows.shapes import check
 from cfnode.swaps.events import variant
 
@@ -100,10 +100,18 @@ class Context:
         """Return whether the books have the balances of an account."""
         return self.known.accounts is None or account in self.known.accounts
 
-    def opened(self, chain: str, channel: int | None) -> int | None:
-        """Return the block that opened the channel that an event names; None if the books lack it."""
-        opening = self.known.opening(chain, channel)
+    def opened(self, chain: str, channel: int | None, height: int | None) -> int | None:
+        """Return the block that opened the channel that an event names; None if the books lack it.
+
+        `height` is the block of the foreign chain that the event is about.
+        """
+        opening = self.known.opening(chain, channel, height)
         return None if opening is None else opening.opened
+
+    def opening(self, event: DecodedEvent) -> KnownChannel | None:
+        """Return the channel that a foreign chain's event names; None if the books lack it."""
+        fields = event.fields
+        return self.known.opening(event.chain, fields.get("channel_id"), fields.get("block_height"))
 
     def mentions(self, event: DecodedEvent) -> bool:
         """Return whether the event names one of the accounts; always True in books of all accounts."""

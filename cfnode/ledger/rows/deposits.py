@@ -58,7 +58,7 @@ def _boosted(context: Context, event: DecodedEvent) -> bool:
         context.add_part(event, "boosts", state="lent", chain=event.chain, prewitnessed=number, source=source,
                          asset=fields["asset"], amount=amount, fee=charged.get(source, 0),
                          channel=fields["channel_id"],
-                         opened=context.opened(event.chain, fields["channel_id"]))  # fmt: skip
+                         opened=_opened(context, event))  # fmt: skip
     context.known.prewitnessed.put_last((event.chain, number), request)
     if _has_boost_account(context):
         pool = lent.get(BOOST_POOL, 0)
@@ -84,7 +84,7 @@ def _not_boosted(context: Context, event: DecodedEvent) -> bool:
     context.add_part(event, "boosts", state="refused", chain=event.chain, source=None, asset=fields["asset"],
                      prewitnessed=fields["prewitnessed_deposit_id"], amount=fields["amount_attempted"],
                      fee=0, channel=fields["channel_id"],
-                     opened=context.opened(event.chain, fields["channel_id"]))  # fmt: skip
+                     opened=_opened(context, event))  # fmt: skip
     return True
 
 
@@ -96,7 +96,7 @@ def _lost(context: Context, event: DecodedEvent) -> bool:
     context.add_part(event, "boosts", state="lost", chain=event.chain, source=None, asset=None,
                      prewitnessed=number, amount=event.fields["amount"], fee=0,
                      channel=event.fields.get("channel_id"),
-                     opened=context.opened(event.chain, event.fields.get("channel_id")))  # fmt: skip
+                     opened=_opened(context, event))  # fmt: skip
     return True
 
 
@@ -140,12 +140,17 @@ def _failed(context: Context, event: DecodedEvent) -> bool:
 
 
 def _concerns(context: Context, event: DecodedEvent, request: int | None) -> bool:
-    known = context.known
     if context.mentions(event):
         return True
-    if request is not None and known.request(request) is not None:
-        return True
-    return known.channel(event.chain, event.fields.get("channel_id")) is not None
+    if request is not None:
+        return context.known.request(request) is not None
+    opening = context.opening(event)
+    return opening is not None and not opening.is_other
+
+
+def _opened(context: Context, event: DecodedEvent) -> int | None:
+    opening = context.opening(event)
+    return None if opening is None else opening.opened
 
 
 def _deposit(context: Context, event: DecodedEvent, state: str, action: str, **columns: Any) -> None:
@@ -156,7 +161,7 @@ def _deposit(context: Context, event: DecodedEvent, state: str, action: str, **c
         "state": state,
         "chain": event.chain,
         "channel": number,
-        "opened": context.opened(event.chain, number),
+        "opened": _opened(context, event),
         "account": _account(context, event, columns.get("request")),
         "address": context.address(event.chain, fields["deposit_address"]),
         "asset": fields["asset"],
@@ -173,7 +178,7 @@ def _deposit(context: Context, event: DecodedEvent, state: str, action: str, **c
 
 
 def _account(context: Context, event: DecodedEvent, request: int | None) -> str | None:
-    channel = context.known.opening(event.chain, event.fields["channel_id"])
+    channel = context.opening(event)
     if channel is not None:
         return channel.account
     swap_request = None if request is None else context.known.request(request)
@@ -183,7 +188,7 @@ def _account(context: Context, event: DecodedEvent, request: int | None) -> str 
 def _charge(context: Context, event: DecodedEvent, kind: str, amount: int, request: int | None) -> None:
     fields = event.fields
     context.charge(event, kind, fields["asset"], amount, request=request, chain=event.chain,
-                   channel=fields["channel_id"], opened=context.opened(event.chain, fields["channel_id"]),
+                   channel=fields["channel_id"], opened=_opened(context, event),
                    account=_account(context, event, request))  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.bounded import BoundedDict
 from cfnode.ledger import schema
 from cfnode.swaps.identity import Place
+from cfnode.swaps.timing import is_removed
 
 __all__ = ["OTHER", "Known", "KnownChannel", "KnownPayout", "KnownRequest"]
 
@@ -61,11 +62,15 @@ class KnownRequest:
 
 @dataclass(frozen=True, slots=True)
 class KnownChannel:
-    """A deposit channel; `opened` is the block of its opening. `is_other`: of an account that is not kept."""
+    """A deposit channel; `opened` is the block of its opening, `expiry` the block of its own chain.
+
+    `is_other`: of an account that is not kept.
+    """
 
     number: int
     account: str
     opened: int
+    expiry: int | None = None
     is_other: bool = False
 
 
@@ -82,11 +87,17 @@ class KnownPayout:
 
 
 class Known:
-    """Look-ups by number. `accounts` None: the books are of all accounts."""
+    """Look-ups by number. `accounts` None: the books are of all accounts.
 
-    def __init__(self, network: BitcoinNetwork, accounts: frozenset[bytes] | None) -> None:
+    `has_all_credits`: blocks have the credits of all accounts, to which commissions are attributed.
+    """
+
+    def __init__(
+        self, network: BitcoinNetwork, accounts: frozenset[bytes] | None, *, has_all_credits: bool = True
+    ) -> None:
         self.network = network
         self.accounts = accounts
+        self.has_all_credits = has_all_credits
         self._connection: Connection | None = None
         self._journal: Journal = []
         self._marked = accounts
@@ -157,19 +168,31 @@ class Known:
             self.swaps[swap] = None if row is None else row.request
         return self.swaps[swap]
 
-    def channel(self, chain: str, number: int | None) -> KnownChannel | None:
-        """Return the channel of the books that had a number at the event."""
-        opening = self.opening(chain, number)
+    def channel(self, chain: str, number: int | None, height: int | None = None) -> KnownChannel | None:
+        """Return the channel of the books that had a number at the event, as `opening` does."""
+        opening = self.opening(chain, number, height)
         return None if opening is None or opening.is_other else opening
 
-    def opening(self, chain: str, number: int | None) -> KnownChannel | None:
-        """Return the newest opening of a number at or before the event, of any account."""
+    def opening(self, chain: str, number: int | None, height: int | None = None) -> KnownChannel | None:
+        """Return the newest opening of a number at or before the event, of any account.
+
+        `height` is the block of the foreign chain that the event is about. Returns None if the opening was
+        gone by then: the number is that of a later one, which the books lack. It is in a gap of theirs, or of
+        an account that they do not keep, and from before an upgrade.
+        """
         if number is None:
             return None
         if (chain, number) not in self.channels:
             table = schema.channels.c
             self.channels[chain, number] = self._opening(table.chain == chain, table.channel == number)
-        return self.channels[chain, number]
+        opening = self.channels[chain, number]
+        is_gone = (
+            opening is not None
+            and opening.expiry is not None
+            and height is not None
+            and is_removed(chain, opening.expiry, height)
+        )
+        return None if is_gone else opening
 
     def channel_at(self, chain: str, address: str | None) -> KnownChannel | None:
         """Return the channel with an address at the event; EVM chains give out the same addresses."""
@@ -183,7 +206,8 @@ class Known:
 
     def _opening(self, *where: ColumnElement[bool]) -> KnownChannel | None:
         table = schema.channels.c
-        query = select(table.channel, table.account, table.block, table.kind == OTHER)
+        columns = (table.channel, table.account, table.block, table.expiry_block, table.kind == OTHER)
+        query = select(*columns)
         query = query.where(tuple_(table.block, table.event) <= tuple_(*self._place))
         row = self._first(query.order_by(table.block.desc(), table.event.desc()), *where)
         return None if row is None else KnownChannel(*row)

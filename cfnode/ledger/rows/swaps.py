@@ -24,7 +24,8 @@ def _requested(context: Context, event: DecodedEvent) -> bool:
     origin, details = variant(fields["origin"])
     source = fields["input_asset"]
     chain, channel_id = ASSETS[source].chain, details.get("channel_id") if isinstance(details, dict) else None
-    if not context.mentions(event) and context.known.channel(chain, channel_id) is None:
+    height = details.get("deposit_block_height") if isinstance(details, dict) else None
+    if not context.mentions(event) and context.known.channel(chain, channel_id, height) is None:
         return False
     shares = [(account_text(fee["account"]), fee["bps"]) for fee in fields["broker_fees"]]
     kind, request_type = variant(fields["request_type"])
@@ -48,7 +49,7 @@ def _requested(context: Context, event: DecodedEvent) -> bool:
         origin=origin,
         chain=chain,
         channel=channel_id,
-        opened=context.opened(chain, channel_id),
+        opened=context.opened(chain, channel_id, height),
         source=source,
         target=swap_request.target,
         amount=fields["input_amount"],
@@ -133,7 +134,7 @@ def _executed(context: Context, event: DecodedEvent) -> bool:
     account = None if request is None else request.account
     context.charge(event, "network", STABLE, fields["network_fee"], account=account, request=number)
     context.charge(event, "broker", STABLE, fields["broker_fee"], account=account, request=number)
-    if fields["broker_fee"] and request is not None:
+    if fields["broker_fee"] and request is not None and context.known.has_all_credits:
         _share_out(context, event, request)
     return True
 

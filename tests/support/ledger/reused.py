@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cfnode.ledger.decoding import DecodedEvent
 
 __all__ = [
     "BLOCKS",
     "ETHER",
+    "EXPIRY",
     "NUMBER",
     "OTHERS",
     "OURS",
@@ -21,6 +24,8 @@ __all__ += ["request"]
 OURS, OTHERS = (bytes([number]) * 32 for number in (1, 2))
 EVM = b"\xab" * 20
 ETHER, NUMBER = 10**18, 7
+EXPIRY = 500
+"""The block of Ethereum at which a swap channel expires."""
 
 
 def opening(index: int, broker: bytes) -> DecodedEvent:
@@ -28,7 +33,7 @@ def opening(index: int, broker: bytes) -> DecodedEvent:
     fields = {
         "source_asset": "Eth", "destination_asset": "Usdc", "channel_id": NUMBER, "broker_id": broker,
         "deposit_address": ("Eth", EVM), "destination_address": ("Eth", EVM), "broker_commission_rate": 10,
-        "boost_fee": 0, "channel_opening_fee": 0, "source_chain_expiry_block": 500, "affiliate_fees": [],
+        "boost_fee": 0, "channel_opening_fee": 0, "source_chain_expiry_block": EXPIRY, "affiliate_fees": [],
         "channel_metadata": None, "dca_parameters": None,
         "refund_parameters": {"refund_address": ("Eth", EVM), "min_price": 0, "retry_duration": 1,
                               "refund_ccm_metadata": None, "max_oracle_price_slippage": None},
@@ -44,13 +49,11 @@ def liquidity_opening(index: int, account: bytes) -> DecodedEvent:
     return DecodedEvent(index, "LiquidityProvider", "LiquidityDepositAddressReady", fields)
 
 
-def deposit(index: int, amount: int, request: int | None) -> DecodedEvent:
-    """Return a deposit to the number: for a swap, or of liquidity."""
-    action = (
-        ("LiquidityProvision", {"lp_account": OTHERS})
-        if request is None
-        else ("Swap", {"swap_request_id": request})
-    )
+def deposit(index: int, amount: int, request: int | None, action: Any = None) -> DecodedEvent:
+    """Return a deposit to the number: for a swap, with an action, or of liquidity."""
+    if request is not None:
+        action = ("Swap", {"swap_request_id": request})
+    action = action or ("LiquidityProvision", {"lp_account": OTHERS})
     fields = {"deposit_address": EVM, "asset": "Eth", "amount": amount, "block_height": 1, "ingress_fee": 5,
               "deposit_details": {"tx_hashes": [bytes([amount % 250]) * 32]}, "max_boost_fee_bps": 0,
               "action": action, "channel_id": NUMBER, "origin_type": "DepositChannel"}  # fmt: skip
