@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, not_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, not_, or_, select, tuple_
 
 from cfnode.ledger import schema
 from cfnode.ledger.block_times import blocks_between, times_of
@@ -241,6 +241,8 @@ _is_made: Final = _payout.state == "scheduled"
 _STEPS: Final = ("sent", "success", "aborted")
 _is_open: Final = not_(_is_sent("success"))
 _failed: Final = _has_payout(_with(schema.failures))
+_call_expired: Final = _has_payout(_with(schema.broadcasts, _is_sent("expired")))
+"""An aborted message, whose call was never sent."""
 _refunded: Final = _has_payout(_payout.kind == PayoutKind.REFUND.value)
 MAY_HAVE: Final[dict[JourneyState, ColumnElement[bool]]] = {
     JourneyState.SWAPPING: and_(not_(_has_ended), not_(_has_payout())),
@@ -256,6 +258,6 @@ MAY_HAVE: Final[dict[JourneyState, ColumnElement[bool]]] = {
     JourneyState.INVALID: _has_payout(_payout.state == "invalid"),
     JourneyState.ABORTED: _has_payout(_with(schema.broadcasts, _is_sent("aborted"))),
     JourneyState.FAILED: _failed,
-    JourneyState.EXPIRED: _failed,
+    JourneyState.EXPIRED: or_(_failed, _call_expired),
 }
 """What the rows of a swap have at least where it has a state."""
