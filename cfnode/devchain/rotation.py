@@ -14,6 +14,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.vault_calls import set_agg_key
 from cfnode.node.chain.view import ChainView
 from cfnode.node.signing.outcome import BlockEvent, read_events
+from cfnode.swaps.events import Name
 
 __all__ = ["RotationCall", "RotationResult", "RotationStopped", "follow"]
 
@@ -56,7 +57,7 @@ class RotationResult:
             raise RotationStopped(f"the rotation was aborted in block {block.number}: safe mode forbids it")
         if (event.pallet, event.name) == ("Validator", "NewEpoch"):
             self.block, self.epoch = block, event.fields
-        if event.name == "TransactionBroadcastRequest":
+        if event.name == Name.SIGNED:
             self._receive_request(event)
 
     def _receive_request(self, event: BlockEvent) -> None:

@@ -21,6 +21,7 @@ from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.table.broker_params import read_asset, write_asset
 from cfnode.rpc.table.convert import to_hex
 from cfnode.rpc.table.rows import Param, Reader
+from cfnode.swaps.events import Name
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -105,7 +106,7 @@ async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any]
     """
     block = to_hex(inclusion.block.hash)
     for event in await read_events(node.chain, inclusion.block.hash):
-        if event.name == "DepositFailed" and is_this(event.fields["details"][1]):
+        if event.name == Name.DEPOSIT_FAILED and is_this(event.fields["details"][1]):
             metadata = (await node.chain.runtime_executing(inclusion.block.hash)).metadata
             name, explanation = _reason(metadata, event.fields["reason"])
             text = f"Deposit rejected: {name}" + (f": {explanation}" if explanation else "")

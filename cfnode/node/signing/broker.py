@@ -13,12 +13,10 @@ from typing import Any
 from cfnode.node.signing.account import SigningAccount
 from cfnode.node.signing.outcome import EventError, Inclusion
 from cfnode.node.signing.submission import SubmittedCall
+from cfnode.swaps.events import Name
 
 Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
-
-SWAP_CHANNEL_READY = "SwapDepositAddressReady"
-ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ class BrokerClient(SigningAccount):
         finality: until then, a fork could assign the address to another broker.
         """
         return _channel(
-            await self.opened(request.call, request.source_asset, ("Swapping", SWAP_CHANNEL_READY))
+            await self.opened(request.call, request.source_asset, ("Swapping", Name.SWAP_CHANNEL))
         )
 
     async def request_account_creation_deposit_address(
@@ -141,7 +139,7 @@ class BrokerClient(SigningAccount):
             "refund_address": refund_address,
         }
         call = SubmittedCall("Swapping", "request_account_creation_deposit_address", fields)
-        return _account_channel(await self.opened(call, asset, ("Swapping", ACCOUNT_CHANNEL_READY)))
+        return _account_channel(await self.opened(call, asset, ("Swapping", Name.ACCOUNT_CHANNEL)))
 
     async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
         """Send the fees earned in `asset` to an address on its chain.
@@ -201,7 +199,7 @@ class BrokerClient(SigningAccount):
 
     async def open_private_btc_channel(self) -> int:
         """Open the broker's own Bitcoin channel (a bond is taken); return its id."""
-        return await self._private_channel("open_private_btc_channel", "PrivateBrokerChannelOpened")
+        return await self._private_channel("open_private_btc_channel", Name.PRIVATE_CHANNEL)
 
     async def close_private_btc_channel(self) -> int:
         """Close the private Bitcoin channel (the bond is returned); return its id."""
@@ -224,7 +222,7 @@ def _withdrawal(inclusion: Inclusion) -> Withdrawal:
 
 
 def _account_channel(inclusion: Inclusion) -> AccountChannel:
-    event = inclusion.event("Swapping", ACCOUNT_CHANNEL_READY)
+    event = inclusion.event("Swapping", Name.ACCOUNT_CHANNEL)
     return AccountChannel(
         event["deposit_address"],
         inclusion.block.number,
@@ -237,7 +235,7 @@ def _account_channel(inclusion: Inclusion) -> AccountChannel:
 
 
 def _channel(inclusion: Inclusion) -> BrokerChannel:
-    event = inclusion.event("Swapping", SWAP_CHANNEL_READY)
+    event = inclusion.event("Swapping", Name.SWAP_CHANNEL)
     try:
         return BrokerChannel(
             inclusion.tx_hash,
@@ -249,4 +247,4 @@ def _channel(inclusion: Inclusion) -> BrokerChannel:
             event["refund_parameters"],
         )
     except KeyError as error:
-        raise EventError("Swapping.SwapDepositAddressReady", f"it has no field {error}") from error
+        raise EventError(f"Swapping.{Name.SWAP_CHANNEL}", f"it has no field {error}") from error

@@ -19,6 +19,7 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.node.signing.account import SigningAccount, WaitFor
 from cfnode.node.signing.outcome import EventError, Inclusion
 from cfnode.node.signing.submission import SubmittedCall
+from cfnode.swaps.events import Name
 
 __all__ = [
     "MAX_CANCELLED_ORDERS",
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 LP_PALLET: Final = "LiquidityProvider"
 POOLS: Final = "LiquidityPools"
-LIQUIDITY_CHANNEL_READY: Final = (LP_PALLET, "LiquidityDepositAddressReady")
+LIQUIDITY_CHANNEL_READY: Final = (LP_PALLET, Name.LIQUIDITY_CHANNEL)
 MAX_CANCELLED_ORDERS: Final = 100
 """Orders that one call can cancel."""
 
@@ -234,7 +235,7 @@ def _egress_id(inclusion: Inclusion) -> tuple[str, int]:
 
 
 def _swap_request(inclusion: Inclusion) -> int:
-    return int(inclusion.event("Swapping", "SwapRequested")["swap_request_id"])
+    return int(inclusion.event("Swapping", Name.REQUESTED)["swap_request_id"])
 
 
 def _limit_orders(inclusion: Inclusion) -> list[ChangedLimitOrder]:

@@ -10,6 +10,7 @@ from cfnode.core import ss58
 from cfnode.core.addresses.text import address_to_text, parse_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.foreign import whole_number
+from cfnode.swaps.events import Name
 from cfnode.testing.dev_calls import asset_json
 from cfnode.testing.replay.dev_chain import AddedBlock, Stage
 from cfnode.testing.replay.errors import ReplayError
@@ -70,7 +71,7 @@ def refusals_of(block: AddedBlock) -> list[tuple[int, str]]:
     """Return the amount and the reason of each deposit that the chain refused in a block."""
     refusals = list[tuple[int, str]]()
     for event in block.events:
-        if event["name"] == "DepositFailed":
+        if event["name"] == Name.DEPOSIT_FAILED:
             _, details = event["fields"]["details"]
             amount = details.get("deposit_witness", {}).get("amount", 0)
             reason = event["fields"]["reason"]
