@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from tests.clock import patient_clock
 from tests.interop.polkadot import Reader, running_reader
-from tests.lengths import WHOLE
+from tests.lengths import SEED, WHOLE, draw_seed
 from tests.skips import reason_of, summary
 from tests.support.forking import SWITCH, forking
 from tests.support.remembered import remember
@@ -52,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--all"):
         os.environ[WHOLE] = "1"
+        draw_seed()
         settings.load_profile("cfnode whole")
 
 
@@ -68,7 +69,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the skipped tests, and what would let them run."""
+    """Print the seed of a whole run, the skipped tests, and what would let them run."""
+    if terminalreporter.config.getoption("--all"):
+        terminalreporter.write_line(f"{SEED}={os.environ[SEED]}")
     reports = terminalreporter.stats.get("skipped", [])
     lines = list(summary(report.longrepr[2].removeprefix("Skipped: ") for report in reports))
     if lines:

@@ -7,6 +7,7 @@ change, and what the test shows does not depend on the number.
 from __future__ import annotations
 
 import os
+import random
 
 import pytest
 
@@ -17,6 +18,20 @@ WHOLE = "CFNODE_TEST_WHOLE"
 def repeats(whole: int, part: int) -> int:
     """Return the number of repetitions: `whole` with `--all`, else `part`."""
     return whole if os.environ.get(WHOLE) else part
+
+
+SEED = "CFNODE_TEST_SEED"
+"""The seed of random tests. `--all` sets one for the whole run, and prints it."""
+
+
+def seed_of_run(ordinary: int) -> int:
+    """Return the seed of random tests: that of the run, by chance with `--all`, else `ordinary`."""
+    return int(os.environ.get(SEED, ordinary))
+
+
+def draw_seed() -> str:
+    """Give the run a seed by chance, unless it has one; the processes of its tests inherit it."""
+    return os.environ.setdefault(SEED, str(random.randrange(10**6)))
 
 
 only_whole = pytest.mark.skipif(WHOLE not in os.environ, reason="takes minutes: scripts/test --all plays it")

@@ -169,7 +169,7 @@ def test_deposits_of_a_later_channel_that_the_books_lack_are_not_the_older_ones(
 
 
 def at(event: DecodedEvent, height: int) -> DecodedEvent:
-    """The event of a deposit, or of its swap, in another block of the foreign chain."""
+    """Return the event of a deposit, or of its swap, in another block of the foreign chain."""
     if event.name == "SwapRequested":
         kind, origin = event.fields["origin"]
         return replace(

@@ -2,25 +2,26 @@
 
 Governance has some of the transactions signed again, and sends them or not. The statuses of a development
 node and of the books are equal, with the calls that they hand out, and the operator's list has the payouts
-that failed. `CFNODE_TEST_SEED` plays the lives from a seed on, which a failed life prints.
+that failed. `CFNODE_TEST_SEED` plays others; a life that fails says which seed and steps play it again.
 """
 
 from __future__ import annotations
 
 import os
-import random
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.lengths import repeats
+from tests.lengths import repeats, seed_of_run
 from tests.support.sdk.lives import PayoutsOfLife
+from tests.support.swaps.replay import STEPS_VARIABLE, explained, steps_of_run
 from tests.support.swaps.rooms import Rooms
 
-SEED = int(os.environ.get("CFNODE_TEST_SEED", repeats(random.randrange(10**6), 2)))
-LIVES = repeats(40, 3)
-LENGTH = 12
-"""Steps of a life."""
+SEED = seed_of_run(2)
+LIVES = 1 if STEPS_VARIABLE in os.environ else repeats(40, 3)
+STEPS = steps_of_run(12)
 
 
 class AbortedPayouts(PayoutsOfLife):
@@ -33,12 +34,15 @@ class AbortedPayouts(PayoutsOfLife):
 @pytest.mark.parametrize("number", range(LIVES))
 def test_all_rooms_agree_on_each_aborted_payout(number: int, tmp_path: Path) -> None:
     seed = SEED + repeats(1, 2) * number  # the keys of even ones rotate with each epoch
-    print(f"CFNODE_TEST_SEED={seed}")  # which a failure shows
+    explained(partial(played, seed, tmp_path), seed, STEPS)
+
+
+def played(seed: int, folder: Path, steps: Sequence[int]) -> None:
     life = AbortedPayouts(seed, rotates_always=seed % 2 == 0)
-    rooms = Rooms(life, tmp_path)
+    rooms = Rooms(life, folder)
     try:
-        for _ in range(LENGTH):
-            life.step()
+        for step in steps:
+            life.step(step)
             rooms.agree_on_changes(in_all_rooms=False)
         life.rest()
         rooms.agree()

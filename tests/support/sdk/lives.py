@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from cfnode.core.assets import ASSETS
@@ -72,8 +73,10 @@ class PayoutsOfLife(Life):
         super()._note()
         self._keep(self.world.state)
 
-    def step(self) -> None:
+    def step(self, number: int | None = None) -> None:
         """Take a step by chance."""
+        if number is not None:
+            self.random = Random(f"{self.seed} {number}")
         names, weights = zip(*self.weights.items(), strict=True)
         (name,) = self.random.choices(names, weights)
         self.steps.append(name)

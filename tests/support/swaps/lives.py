@@ -248,8 +248,10 @@ class Life(Blocks):
         for _ in range(steps):
             self.step()
 
-    def step(self) -> None:
-        """Take one step, by chance."""
+    def step(self, number: int | None = None) -> None:
+        """Take one step, by chance. A step with a number does not depend on the chances of those before."""
+        if number is not None:
+            self.random = Random(f"{self.seed} {number}")
         names, weights = zip(*STEPS.items(), strict=True)
         (name,) = self.random.choices(names, weights)
         self.steps.append(name)

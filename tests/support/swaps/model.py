@@ -169,6 +169,8 @@ class Model:
         self._egresses: dict[tuple[str, int], Payout] = {}
         self._receivers: dict[tuple[str, bytes, int], list[Payout]] = {}
         self._broadcasts: dict[tuple[str, int], list[Payout]] = {}
+        self._arrived: set[tuple[str, int]] = set()
+        """The transactions that have arrived in the newest block."""
 
     def opened(self, channel: Channel) -> None:
         """Note that a channel is open."""
@@ -219,6 +221,12 @@ class Model:
 
     def receive(self, number: int, events: Iterable[tuple[int, str, str, Any]]) -> None:
         """Receive the events of a block: index, pallet, name and fields."""
+        events = list(events)
+        self._arrived = {
+            (pallet.removesuffix("Broadcaster"), fields["broadcast_id"])
+            for _, pallet, name, fields in events
+            if name == "BroadcastSuccess"
+        }
         for index, pallet, name, fields in events:
             if pallet.endswith("IngressEgress"):
                 self._on_chain(pallet.removesuffix("IngressEgress"), (number, index), name, fields)
@@ -255,7 +263,7 @@ class Model:
             payout.state = "invalid"
             self._touch(payout.swap)
         elif name == "TransferFallbackRequested":
-            self._not_taken(fields)
+            self._not_taken(chain, fields)
         elif name == "FailedForeignChainCallExpired":
             for payout in self._failed_with(chain, fields["broadcast_id"]):
                 payout.state = "expired"
@@ -363,9 +371,11 @@ class Model:
                 payout.state = after
                 self._touch(payout.swap)
 
-    def _not_taken(self, fields: Mapping[str, Any]) -> None:
+    def _not_taken(self, chain: str, fields: Mapping[str, Any]) -> None:
+        """Note that a batch which arrives in this block has left a transfer out: the first of equal ones."""
         key = fields["asset"], fields["destination_address"], fields["amount"]
         payouts = [payout for payout in self._receivers.get(key, ()) if payout.call is None]
+        payouts.sort(key=lambda payout: (chain, payout.broadcast) not in self._arrived)
         for payout in payouts[:1]:
             payout.state, payout.call = "failed", fields["broadcast_id"]
             self._touch(payout.swap)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -44,16 +44,16 @@ from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import changes
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.ledger.swap_events import SwapEvents
+from cfnode.ledger.swap_list import SwapFilter, swap_page
 from cfnode.ledger.webhooks.registry import add
-from cfnode.swap_service.events import Entry
 from cfnode.swap_service.live_network.partner_api.problems import Problem
 from cfnode.swap_service.live_network.partner_api.reading import own_swap
-from cfnode.swap_service.live_network.record import BookRecord
 from cfnode.swap_service.parameters import RequestRefusal
-from cfnode.swap_service.source import SwapRecord
-from cfnode.swap_service.status_v1 import flat_status
 from cfnode.swap_service.statuses import status
+from cfnode.swaps.documents.status_v1 import flat_status
 from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.journey import REQUEST_STATES, JourneyState
+from cfnode.swaps.record import Entry, SwapRecord
 from tests.devchain.runtime.world import World
 from tests.ledger.contents import rows
 from tests.runtime.memory_state import MemoryState
@@ -94,6 +94,8 @@ class Rooms:
         self.private = _copied(folder / "chosen.sqlite", new_books(life.began, self.chosen))
         self._books, self._own = Books(self.database), Books(self.private)
         self._channels, self._read, self._news, self._looks = 0, len(life.history), 0, 0
+        self._changes_seen = 0
+        """How often the model had changed when the rooms were looked at last."""
 
     def close(self) -> None:
         """Close the databases."""
@@ -129,7 +131,7 @@ class Rooms:
         """Each room says what the model says, of all that may have changed since the last time.
 
         Reports, statements, day totals, page, books of one account and balances are read whole: all of them,
-        or one each second time.
+        or one each second time. What follows from channels, deposits and swaps is read if one has changed.
         """
         self.follow()
         self._statuses(self.life.model.touched())
@@ -137,7 +139,13 @@ class Rooms:
         rooms = self._whole_rooms()
         self._looks += 1
         turn, parity = divmod(self._looks + self.life.seed, 2)
-        for room in rooms if in_all_rooms else [rooms[turn % len(rooms)]] * parity:
+        has_changed = self.life.model.changes != self._changes_seen
+        self._changes_seen = self.life.model.changes
+        if not in_all_rooms:
+            rooms = [rooms[turn % len(rooms)]] * parity
+        elif not has_changed:
+            rooms = [self._check_balances]
+        for room in rooms:
             room()
 
     def agree(self) -> None:
@@ -151,10 +159,14 @@ class Rooms:
         self._webhooks()
         for room in self._whole_rooms():
             room()
+        self._list_by_state()
 
     def _whole_rooms(self) -> list[Callable[[], None]]:
         return [self._reports, self._statements, self._totals, self._page, self._own_books,
-                partial(trio.run, self._balances)]  # fmt: skip
+                self._check_balances]  # fmt: skip
+
+    def _check_balances(self) -> None:
+        trio.run(self._balances)
 
     async def _balances(self) -> None:
         for books in (self._books, self._own):
@@ -173,7 +185,7 @@ class Rooms:
         """Return the records of a development node and of a service over the books."""
         dev = development_record(self.life.world, self.index)
         with self.database.reading() as connection:
-            records: list[Any] = [_Looked(dev), _Looked(BookRecord(SwapEvents(connection)))]
+            records: list[Any] = [_Looked(dev), _Looked(SwapEvents(connection))]
             yield records
 
     def _statuses(self, facts: Facts) -> None:
@@ -439,6 +451,17 @@ class Rooms:
         }
         sent_back |= {address_to_text(address) for address in self.life.model.withdrawn_to}
         assert {failure.destination for failure in failed if failure.request is None} <= sent_back
+
+    def _list_by_state(self) -> None:
+        """Check the page's list of the swaps in each state that occurs, and in another one."""
+        swaps = self.life.model.swaps
+        wanted: dict[str, set[int]] = {REQUEST_STATES[self.life.seed % len(REQUEST_STATES)]: set()}
+        for number, swap in swaps.items():
+            wanted.setdefault(swap.state, set()).add(number)
+        with self.database.reading() as connection:
+            for state, numbers in wanted.items():
+                page = swap_page(connection, SwapFilter(state=JourneyState(state)), limit=200)
+                assert {swap.request for swap in page.swaps} & set(swaps) == numbers, state
 
     def _own_books(self) -> None:
         """Books of one account have its facts, and no one else's."""
