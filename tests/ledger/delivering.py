@@ -47,6 +47,9 @@ def deliver(url: str, marks: int) -> None:
 
 def main() -> None:
     """Fork deliverers until one of them ends by itself."""
+    Database(sys.argv[1]).close()  # opens nothing, and imports what each of them would import
+    import httpx  # noqa: F401  # likewise
+
     for kills in range(MAX_KILLS):
         child = os.fork()
         if child == 0:

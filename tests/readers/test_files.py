@@ -13,7 +13,7 @@ from cfnode.devchain.authorities import AuthoritiesError, read_authorities
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.statements.rates import read_rates
 from cfnode.sdk.recovery.wallet import KeyFile, KeyFileError
-from tests.readers.test_matrix import MAX_MORE, peak, reset_peak
+from tests.support.memory import MAX_MORE, peak, reset_peak
 
 pytestmark = pytest.mark.world
 
