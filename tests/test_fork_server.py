@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.wires import NotPermitted, machines
 from tests.process import command, environment, running_node, until
 from tests.support.forking import SWITCH, ForkingPopen, popen, write_command
 from tests.support.forking.popen import NODE, forkable, kind_of
@@ -78,6 +79,23 @@ def test_it_is_a_child_of_the_test_and_finds_what_a_new_process_finds(
         report["variables"].pop("LC_CTYPE", None)  # Python sets it when it begins
         report["variables"].pop(SWITCH, None)
     assert forked_report == expected
+
+
+WHERE = "import os; print(os.readlink('/proc/self/ns/net'))"
+
+
+@pytest.mark.world
+def test_it_begins_in_the_network_namespace_of_the_thread_that_starts_it(
+    both: Callable[..., list[subprocess.CompletedProcess[str]]],
+) -> None:
+    here = [done.stdout for done in both(WHERE)]
+    try:
+        with machines(1) as (machine,), machine.here():
+            there = [done.stdout for done in both(WHERE)]
+    except NotPermitted as error:
+        pytest.skip(str(error))
+    assert len({*here}) == len({*there}) == 1
+    assert here != there
 
 
 @pytest.mark.parametrize("program", ENDS.values(), ids=ENDS)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from cfnode.cli.credentials import TOKEN_ADVICE, node_token
+from cfnode.cli.credentials import node_token
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.clients.http import HttpAnswer, HttpCall, HttpClient, HttpError
+from cfnode.core.access_refusals import TOKEN_OF_COMMAND, access_refusal
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError
 from cfnode.core.jsonrpc import RpcError
@@ -25,11 +26,8 @@ MAX_REFUSAL_CHARACTERS = 2_000
 """Characters of a node's error that are printed."""
 _ID = 1
 METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 """JSON-RPC's code for a method that the node lacks, or does not open to this client."""
-
-
-UNAUTHORIZED, FORBIDDEN = 401, 403
+INVALID_PARAMS = -32602
 _NEEDS_TOKEN = "a token of the group "
 """The beginning of `data` for a method that is closed for lack of a token."""
 GATEWAY_ERRORS = (502, 503, 504)
@@ -65,7 +63,7 @@ class CallRefused(CommandFailure):
         detail = f" ({data})" if isinstance(data, str) else ""
         self.needs_token = isinstance(data, str) and data.startswith(_NEEDS_TOKEN)
         if self.needs_token:
-            detail += f"; {TOKEN_ADVICE}"
+            detail += f"; {TOKEN_OF_COMMAND}"
         raw = printable(f"{message}{detail} [code {error.get('code')}]", MAX_REFUSAL_CHARACTERS)
         refusal = read_refusal(message)
         text = raw if refusal is None else printable(refusal_text(refusal, method), MAX_REFUSAL_CHARACTERS)
@@ -124,13 +122,8 @@ def bearer(url: str) -> dict[str, str]:
 
 def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
     """Return the `result` in the answer to one call. Raise NodeUnreachable or CallRefused."""
-    if answer.status == UNAUTHORIZED:
-        raise ClientAccessRefused(f"{origin} requires a known bearer token: {TOKEN_ADVICE}")
-    if answer.status == FORBIDDEN:
-        raise ClientAccessRefused(
-            f"{origin} refuses this client (HTTP 403): a node answers to localhost and 127.0.0.1 with its "
-            "own port, and to the names of its --rpc-allowed-hosts"
-        )
+    if (refusal := access_refusal(answer.status, TOKEN_OF_COMMAND)) is not None:
+        raise ClientAccessRefused(f"{origin} {refusal}")
     try:
         (outcome,) = read_outcomes(answer.body, [_ID])
     except ForeignError as error:

@@ -18,7 +18,6 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.core.bearer_token import is_bearer_token
 
 __all__ = [
-    "TOKEN_ADVICE",
     "TOKEN_FILE_VARIABLE",
     "TOKEN_VARIABLE",
     "node_token",
@@ -29,7 +28,6 @@ __all__ = [
 TOKEN_VARIABLE: Final = "CFNODE_TOKEN"
 """The environment variable with the token itself."""
 TOKEN_FILE_VARIABLE: Final = "CFNODE_TOKEN_FILE"
-TOKEN_ADVICE: Final = f"give it by --token-file FILE, or set {TOKEN_VARIABLE}"
 _FILE: Final = "cfnode.token_file"
 _IS_FLAG: Final = "cfnode.token_file_is_flag"
 

@@ -12,7 +12,7 @@ from cfnode.cli import client
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import DEFAULT_URL, NODE_VARIABLE, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
-from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.foreign import ANSWER, ForeignError, read_bounded, read_json
 from cfnode.core.jsonrpc import RpcError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def parse_parameter(text: str) -> Any:
 def parse_named(text: str) -> dict[str, Any]:
     """Read the object of `--named`. Raise Failure (usage)."""
     try:
-        parameters = read_json(sys.stdin.buffer.read() if text == "-" else text)
+        parameters = read_json(read_bounded(sys.stdin.buffer, ANSWER.size) if text == "-" else text)
     except ForeignError as error:
         raise CommandFailure(f"--named {error}", ExitCode.USAGE) from None
     if not isinstance(parameters, dict):

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -36,6 +36,7 @@ __all__ = [
     "decimal_number",
     "hex_bytes",
     "hex_number",
+    "read_bounded",
     "read_json",
     "require_light",
     "whole_number",
@@ -55,6 +56,14 @@ _NOT_NESTING: Final = bytes(set(range(256)) - set(b"[]{}"))
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]+", re.ASCII)
 _DECIMAL: Final = re.compile(r"[0-9]+", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+class SupportsRead(Protocol):
+    """An open file of bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes: fewer than `size` at the end only."""
+        ...
 
 
 class ForeignError(ValueError):
@@ -114,6 +123,17 @@ class JsonWeight:
         if self._is_wide and self._size > limits.wide:
             return f"{limits.wide} bytes of other text than ASCII"
         return f"{limits.filling} spaces and escapes" if self._filling > limits.filling else None
+
+
+def read_bounded(file: SupportsRead, most: int) -> bytes:
+    """Return the rest of an open file, which may be a pipe or a device without end.
+
+    Raises ForeignError above `most` bytes, and what the file raises.
+    """
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise ForeignError(f"is larger than {most} bytes")
+    return data
 
 
 def require_light(text: bytes | bytearray | str, limits: JsonLimits) -> bytes:

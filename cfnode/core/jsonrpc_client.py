@@ -21,7 +21,6 @@ from cfnode.core.jsonrpc import RpcError, encode
 from cfnode.core.safe_text import printable
 
 __all__ = [
-    "ACCESS_STATUSES",
     "Answered",
     "Asked",
     "Call",
@@ -38,8 +37,6 @@ __all__ = [
 Call = tuple[str, Sequence[Any]]
 """Method and parameters."""
 Identity = int | str
-ACCESS_STATUSES: Final = (401, 403)
-"""HTTP statuses of a server whose access rules refuse the client."""
 MAX_ERROR_TEXT: Final = 4_000
 """Characters of an error's text that are kept: a program may look for a word in it."""
 MAX_CODE: Final = 1 << 63

@@ -15,8 +15,10 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from cfnode.serving.posted import posted
 from cfnode.web.authority import HostAuthority, WebOrigin
-from cfnode.web.bodies import BodyRefused, read_body
+from cfnode.web.bearer import joined
+from cfnode.web.bodies import BodyRefused
 
 __all__ = ["SECURITY_HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
 
@@ -73,21 +75,13 @@ async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a posted form. Raise HTTPException."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HTTPException(415, "Unsupported content type: send a form.")
-    body = bytearray()
-    announced = request.headers.get("content-length")
     try:
-        length = None if announced is None else str(int(announced)).encode()
-        is_whole = await read_body(length, request.receive, MAX_FORM_BYTES, body.extend, lambda size: None)
+        body = await posted(request.scope, joined(request.scope["headers"]), request.receive, MAX_FORM_BYTES)
     except BodyRefused as error:
         raise HTTPException(error.status, f"A form has at most {MAX_FORM_BYTES} bytes.") from None
-    except ValueError:
-        raise HTTPException(400, "The length of the form is malformed.") from None
     try:
-        return dict(
-            parse_qsl(
-                body.decode() if is_whole else "", keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS
-            )
-        )
+        text = b"" if body is None else body
+        return dict(parse_qsl(text.decode(), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS))
     except ValueError:
         raise HTTPException(400, "The form is malformed.") from None
 

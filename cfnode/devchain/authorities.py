@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.foreign import ForeignError, read_bounded, read_json
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.devchain.runtime.genesis import authority_uri
 
 MAX_DEV_AUTHORITIES = 1_000
+MAX_AUTHORITIES_BYTES = 1024 * 1024
 MAX_DEV_WEIGHT = 1_000_000
 
 
@@ -79,7 +80,8 @@ def read_authorities(value: str | None, *, default: int = 1) -> tuple[AuthorityK
     if value.isascii() and value.isdigit():
         return well_known(int(value[:10]))
     try:
-        document = read_json(Path(value).read_bytes())
+        with Path(value).open("rb") as file:
+            document = read_json(read_bounded(file, MAX_AUTHORITIES_BYTES))
     except OSError as error:
         raise AuthoritiesError(
             f"--dev-authorities takes a number or a JSON file; {value}: {error.strerror}"

@@ -13,6 +13,7 @@ from typing import Any
 import trio
 
 from cfnode.clients.websocket import Broken, NotConnected, Rejected, Socket, SocketMessageTooLarge, opened
+from cfnode.core.access_refusals import TOKEN_OF_COMMAND, access_refusal
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
@@ -28,12 +29,6 @@ ANSWER_TIMEOUT_S = 60.0
 NODE_CONNECT_TIMEOUT_S = 15.0
 _TOO_LARGE = -32008
 """JSON-RPC code of Substrate's server: the answer is larger than its limit."""
-
-ACCESS_ADVICE = {
-    401: "requires a known bearer token: give it by --token-file FILE, or set CFNODE_TOKEN",
-    403: "refuses this client (HTTP 403): a node answers to the names of its --rpc-allowed-hosts",
-}
-"""Advice by the HTTP status of a node's access rules."""
 
 
 class NodeClient:
@@ -128,8 +123,8 @@ async def connected(url: str, token: str | None = None) -> AsyncIterator[NodeCli
             yield client
             nursery.cancel_scope.cancel()
     except Rejected as error:
-        if error.status in ACCESS_ADVICE:
-            raise AccessRefused(f"{origin} {ACCESS_ADVICE[error.status]}") from None
+        if (refusal := access_refusal(error.status, TOKEN_OF_COMMAND)) is not None:
+            raise AccessRefused(f"{origin} {refusal}") from None
         raise NodeAway(f"no connection to {origin}: {error}") from None
     except NotConnected as error:
         raise NodeAway(f"no connection to {origin}: {error}") from None

@@ -20,11 +20,11 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_network
 from typing import Protocol
 
 import trio
 
+from cfnode.core.ip_addresses import network_of, party_of
 from cfnode.core.p2p.multiaddr import Multiaddr
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "MAX_PER_ADDRESS",
     "USEFUL_SLOTS",
     "ConnectionAdmission",
-    "network_of",
     "newest_of_largest_network",
     "origin_of",
 ]
@@ -100,7 +99,7 @@ class ConnectionAdmission:
         if len(self._half_open) >= MAX_HALF_OPEN_CONNECTIONS:
             self._evict()
         with trio.CancelScope() as scope:
-            entry = _HalfOpen(network_of(address), origin_of(address), scope)
+            entry = _HalfOpen(_network(address), origin_of(address), scope)
             self._half_open.append(entry)
             try:
                 yield scope
@@ -137,31 +136,20 @@ def newest_of_largest_network(strangers: Mapping[str, Multiaddr], address: Multi
 
     `strangers`: addresses by peer id, the newest last.
     """
-    counts = Counter(network_of(stranger) for stranger in strangers.values())
+    counts = Counter(_network(stranger) for stranger in strangers.values())
     largest = max(counts, key=counts.__getitem__, default=None)
-    if largest is None or counts[largest] < counts[network_of(address)] + 2:
+    if largest is None or counts[largest] < counts[_network(address)] + 2:
         return None
-    return [peer for peer, stranger in strangers.items() if network_of(stranger) == largest][-1]
+    return [peer for peer, stranger in strangers.items() if _network(stranger) == largest][-1]
 
 
 def origin_of(address: Multiaddr) -> str:
-    """Return the origin of an address: an IPv4 address, or the /64 of an IPv6 address.
-
-    One subscriber usually has a whole /64.
-    """
-    return _prefix(address, 32, 64)
+    """Return the party whose address this is."""
+    return party_of(address.parts[0][1])
 
 
-def network_of(address: Multiaddr) -> str:
-    """Return the network that the address lies in: a /24 of IPv4 or a /48 of IPv6."""
-    return _prefix(address, 24, 48)
-
-
-def _prefix(address: Multiaddr, bits4: int, bits6: int) -> str:
-    kind, host = address.parts[0]
-    if kind not in ("ip4", "ip6"):
-        return host
-    return str(ip_network((host, bits6 if kind == "ip6" else bits4), strict=False))
+def _network(address: Multiaddr) -> str:
+    return network_of(address.parts[0][1])
 
 
 def _most_common(names: Iterator[str]) -> str:

@@ -120,7 +120,8 @@ async def _run_services(node: Node, services: Iterable[Service], task_status: tr
         nursery.start_soon(supervise, "check for new blocks", node.liveness.run)
         prometheus = node.config.prometheus
         if prometheus is not None:
-            await nursery.start(serve_metrics, node.metrics.scrape, prometheus.host, prometheus.port)
+            hosts = node.config.rpc.allowed_hosts
+            await nursery.start(serve_metrics, node.metrics.scrape, prometheus.host, prometheus.port, hosts)
         if node.producer is not None:
             await nursery.start(node.producer.follow)
         for service in services:

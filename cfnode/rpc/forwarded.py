@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from cfnode.web.networks import peer_address
+from cfnode.core.ip_addresses import peer_address
 
 __all__ = ["MAX_FORWARDED_HEADER_BYTES", "UNKNOWN_CLIENT", "forwarded_client"]
 

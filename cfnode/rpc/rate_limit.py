@@ -2,7 +2,8 @@
 
 A client may send the calls of a whole minute at once, as at the official node (a quota per minute whose
 burst is the quota), and one more call in each 60 s / quota from then on. A client is a connection; behind a
-trusted proxy, whose connections carry the requests of many, it is the address that the proxy names.
+trusted proxy, whose connections carry the requests of many, it is the party at the address that the proxy
+names (`core/ip_addresses.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 import trio
 
 from cfnode.core.bounded import BoundedDict
+from cfnode.core.ip_addresses import party_of
 from cfnode.flow.rate import Rate
 from cfnode.rpc.access import AccessDecision
 from cfnode.rpc.forwarded import UNKNOWN_CLIENT
@@ -43,7 +45,7 @@ class RateLimits:
 
     def __init__(self, calls_a_minute: int | None) -> None:
         self._calls = calls_a_minute
-        self._by_address = BoundedDict[str, RateLimiter](MAX_CLIENTS)
+        self._by_party = BoundedDict[str, RateLimiter](MAX_CLIENTS)
 
     def of_connection(self) -> RateLimiter | None:
         """Return the limit of a new connection; None without a limit."""
@@ -63,6 +65,7 @@ class RateLimits:
         return self._of_address(verdict.address, self._calls).wait
 
     def _of_address(self, address: str, calls: int) -> RateLimiter:
-        limiter = self._by_address.get(address) or RateLimiter(calls)
-        self._by_address.put_last(address, limiter)
+        party = party_of(address)
+        limiter = self._by_party.get(party) or RateLimiter(calls)
+        self._by_party.put_last(party, limiter)
         return limiter

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from cfnode.clients import http
 from cfnode.clients.http import HttpAnswer
+from cfnode.core.access_refusals import TOKEN_OF_PROGRAM, access_refusal
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import RequestRefused, encoded, read_outcomes, request
@@ -30,6 +31,7 @@ __all__ = [
     "HttpAnswer",
     "SdkHttpCall",
     "Steps",
+    "access_advice",
     "backend",
     "error_text",
     "http_url",
@@ -43,14 +45,6 @@ __all__ = [
 
 SDK_VERSION = "1.11.2"
 """The version of the JavaScript SDK with the same wire format; the swap service requires one."""
-
-ACCESS_ADVICE = {
-    401: ": the bearer token is missing or unknown; give the file that has it: rpc_token_file for the node, "
-    "token_file for a broker or a subscription, --token-file or --broker-token-file on the command line",
-    403: ": refused for this client, or for this host name; a node answers to the names of its "
-    "--rpc-allowed-hosts",
-}
-"""Advice for the HTTP statuses of a server's access rules."""
 
 _IDS = count(1)
 _MAX_MESSAGE_CHARS = 500
@@ -213,7 +207,7 @@ def _refusal(call: SdkHttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
 def _bad_status(call: SdkHttpCall, answer: HttpAnswer, message: str) -> BadStatus:
     retryable = answer.status in (429, 500, 502, 503, 504) and not call.opens_channel
     return BadStatus(
-        error_text(call, message + ACCESS_ADVICE.get(answer.status, "")),
+        error_text(call, message + access_advice(answer.status)),
         url=origin_of(call.url),
         status=answer.status,
         sent=True,
@@ -230,6 +224,12 @@ def _json(call: SdkHttpCall, answer: HttpAnswer) -> Any:
 
 def _bad_answer(call: SdkHttpCall, message: str) -> BadAnswer:
     return BadAnswer(error_text(call, message), url=origin_of(call.url), sent=True, retryable=False)
+
+
+def access_advice(status: int) -> str:
+    """Return what follows an HTTP status in the text of an error, if a server's access rules answer it."""
+    refusal = access_refusal(status, TOKEN_OF_PROGRAM)
+    return "" if refusal is None else f": the server {refusal}"
 
 
 def error_text(call: SdkHttpCall, message: str, *, sent: bool = True) -> str:

@@ -18,7 +18,7 @@ from cfnode.core.jsonrpc_client import Answered, Conversation, Notified, Request
 from cfnode.core.safe_text import origin_of
 from cfnode.sdk.credentials import Credentials, given_token
 from cfnode.sdk.errors import BadAnswer, BadStatus, TimedOut, TransportError, Unreachable, rpc_error
-from cfnode.sdk.exchange import ACCESS_ADVICE
+from cfnode.sdk.exchange import access_advice
 
 if TYPE_CHECKING:
     from cfnode.clients.websocket import Socket
@@ -123,8 +123,9 @@ def _headers(url: str, token: str | None) -> list[tuple[bytes, bytes]]:
 
 def _rejected(url: str, status: int) -> TransportError:
     """Return the error for an HTTP status in place of a WebSocket."""
-    text = f"no WebSocket: HTTP error: {status}{ACCESS_ADVICE.get(status, '')} ({origin_of(url)})"
-    if status in ACCESS_ADVICE:
+    advice = access_advice(status)
+    text = f"no WebSocket: HTTP error: {status}{advice} ({origin_of(url)})"
+    if advice:
         return BadStatus(text, url=origin_of(url), status=status, sent=True, retryable=False)
     return Unreachable(text, url=origin_of(url), sent=True, retryable=True)
 

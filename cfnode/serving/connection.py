@@ -28,6 +28,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
+from cfnode.core.ip_addresses import party_of
 from cfnode.flow.fairness import CLIENT
 from cfnode.flow.turns import CLIENT_TURN, ClientTurn, Turns
 from cfnode.serving.bounded_stream import BoundedStream
@@ -104,6 +105,8 @@ class ServedConnection(TCPServer):
     ) -> None:
         self.address = address
         """The address of the other end."""
+        self.party = party_of(address)
+        """The party that the connection counts for."""
         self.turn = ClientTurn(turns)
         self.budget = budgets.begin(self.abort)
         self._everything = trio.CancelScope()
@@ -142,11 +145,19 @@ class ServedConnection(TCPServer):
 
     @property
     def idle_since(self) -> float | None:
-        """The time at which an HTTP connection became idle; None during a request, and for a WebSocket."""
+        """The time at which an HTTP connection became idle; None during a request, and for a WebSocket.
+
+        The next request may have been sent already (`has_unread`).
+        """
         protocol: Any = getattr(self, "protocol", None)
         if protocol is None or not self.is_idle or not _is_between_requests(protocol):
             return None
-        return None if _has_data(protocol) or self._bounded.has_unread else self._since
+        return None if _has_data(protocol) else self._since
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the client has sent bytes that were not received yet; this asks the kernel."""
+        return self._bounded.has_unread
 
     def abort(self) -> None:
         """Close the connection now, even in the middle of a message."""

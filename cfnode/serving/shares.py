@@ -17,12 +17,12 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
-from ipaddress import IPv6Address, IPv6Network
 from typing import Final, Protocol
 
 import trio
 
-from cfnode.web.networks import Network, is_within, peer_address
+from cfnode.core.ip_addresses import party_of
+from cfnode.web.networks import Network, is_within
 
 __all__ = ["MIN_IDLE_S", "SHARE", "ConnectionShares"]
 
@@ -46,12 +46,20 @@ class SharedConnection(Protocol):
         """The address of the other end."""
 
     @property
+    def party(self) -> str:
+        """The party that the connection counts for."""
+
+    @property
     def is_idle(self) -> bool:
         """Whether no request is in progress."""
 
     @property
     def idle_since(self) -> float | None:
         """The time at which an HTTP connection became idle; None for other connections."""
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the client has sent bytes that were not received yet; this asks the kernel."""
 
     def abort(self) -> None:
         """Close the connection now."""
@@ -71,30 +79,24 @@ class ConnectionShares:
 
         An idle one of `served` may be closed for it.
         """
-        holder = _holder(address)
-        counts = Counter(_holder(connection.address) for connection in served)
-        if counts[holder] >= self._share_of(address):
-            return _close_idle(
-                counts, [connection for connection in served if _holder(connection.address) == holder]
-            )
+        party = party_of(address)
+        counts = Counter(connection.party for connection in served)
+        if counts[party] >= self._share_of(address):
+            return _close_idle(counts, [connection for connection in served if connection.party == party])
         if len(served) < self._limit:
             return True
-        return _close_idle(counts, served) or self._evict(counts, counts[holder] + 1, served)
+        return _close_idle(counts, served) or self._evict(counts, counts[party] + 1, served)
 
     def _evict(self, counts: Counter[str], minimum: int, served: Collection[SharedConnection]) -> bool:
         """Close an idle connection of the address with most, if it has more than `minimum`.
 
         Return whether one was closed.
         """
-        for holder, count in counts.most_common():
+        for party, count in counts.most_common():
             if count <= minimum:
                 return False
             idle = next(
-                (
-                    connection
-                    for connection in served
-                    if _holder(connection.address) == holder and connection.is_idle
-                ),
+                (connection for connection in served if connection.party == party and connection.is_idle),
                 None,
             )
             if idle is not None and not self._is_exempt(idle.address) and not _is_here(idle.address):
@@ -113,28 +115,20 @@ class ConnectionShares:
 
 
 def _is_here(address: str) -> bool:
-    return _holder(address) in THIS_MACHINE
-
-
-def _holder(address: str) -> str:
-    """Return the address, or for IPv6 its network of 64 bits: a client has a whole one to choose from."""
-    parsed = peer_address(address)
-    if not isinstance(parsed, IPv6Address) or parsed.is_loopback:
-        return str(parsed)
-    return str(IPv6Network((parsed, 64), strict=False))
+    return party_of(address) in THIS_MACHINE
 
 
 def _close_idle(counts: Counter[str], connections: Collection[SharedConnection]) -> bool:
     """Close one idle HTTP connection if there is one, and return whether there was."""
     latest = trio.current_time() - MIN_IDLE_S
-    idle = [
-        (-counts[_holder(connection.address)], since, number, connection)
+    idle = sorted(
+        (-counts[connection.party], since, number, connection)
         for number, connection in enumerate(connections)
         if (since := connection.idle_since) is not None and since <= latest
-    ]
-    if not idle:
+    )
+    connection = next((connection for *_, connection in idle if not connection.has_unread), None)
+    if connection is None:
         return False
-    *_, connection = min(idle)
     log.debug("closing an idle connection of %s: another client needs its place", connection.address)
     connection.abort()
     return True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
-__all__ = ["NEARBY", "BadFlagError", "Network", "is_loopback", "is_within", "networks", "peer_address"]
+from cfnode.core.ip_addresses import peer_address
+
+__all__ = ["NEARBY", "BadFlagError", "Network", "is_loopback", "is_within", "networks"]
 
 Network = IPv4Network | IPv6Network
 
@@ -38,19 +40,6 @@ def is_loopback(address: str) -> bool:
     """Return whether the address is of this machine."""
     parsed = peer_address(address)
     return parsed is not None and parsed.is_loopback
-
-
-def peer_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address without its zone; None for another text.
-
-    An IPv4 address mapped into IPv6 is returned as IPv4.
-    """
-    try:
-        parsed = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return mapped or parsed
 
 
 NEARBY: Final = networks(

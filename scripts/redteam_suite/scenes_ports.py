@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scripts.redteam_suite.figures import MAX_IN_S, MAX_P99_MS, MAX_RATIO, Result, last_lines, program_errors
 from scripts.redteam_suite.load import Times
+from tests.support.serving.attacking import attacking
 from tests.support.serving.attacks import ATTACKS
 from tests.support.serving.programs import PORTS, Honest, Program, running_programs
 
@@ -40,7 +41,7 @@ def attacks_on(name: str) -> Callable[[Result, Path, Times], None]:
 
 def _play(result: Result, program: Program, name: str, attack: str, idle: float, times: Times) -> None:
     target, sockets, memory = program.targets[name], program.sockets, program.rss_kib
-    with Honest(program, target) as honest, ATTACKS[attack](target):
+    with Honest(program, target) as honest, attacking(attack, target):
         with Honest(program, target):  # a newcomer has a place, or the row fails
             pass
         p99 = honest.p99(times.attack / 3) * 1_000

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -14,6 +15,8 @@ from cfnode.dashboard import Dashboard
 from cfnode.dashboard.sessions import TokenSource
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, NodeError
+from cfnode.serving.memory_budget import MemoryBudget, MemoryBudgets
+from cfnode.serving.responses import Receive, Scope, Send
 from cfnode.web.tokens import Group, Token
 
 __all__ = ["BASE", "TOKEN", "HttpNode", "OfficialNode", "Visitor", "tokens", "visitor"]
@@ -109,13 +112,25 @@ class Visitor:
         return match[1]
 
 
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What the page needs of the connection of a request."""
+
+    budget: MemoryBudget
+
+
 @contextmanager
 def visitor(
     database: Database, node: Any = None, source: TokenSource = tokens
 ) -> Iterator[tuple[Dashboard, Visitor]]:
     """Yield a page and a visitor who has not logged in."""
     page = Dashboard(database, OfficialNode() if node is None else node, source)
-    transport = httpx.ASGITransport(app=page, raise_app_exceptions=False)  # type: ignore[arg-type]
+    connection = Connection(MemoryBudgets().begin(lambda: None))
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        await page({**scope, "state": {"connection": connection}}, receive, send)
+
+    transport = httpx.ASGITransport(app=served, raise_app_exceptions=False)  # type: ignore[arg-type]
     yield page, Visitor(httpx.AsyncClient(transport=transport, base_url=BASE))
 
 

@@ -39,7 +39,7 @@ from tests.ledger.postgres import by_length
 from tests.ledger.receivers import Receiver, accept, receiving
 from tests.lengths import repeats
 from tests.support.cli.commands import run
-from tests.support.ledger.books import followed
+from tests.support.ledger.books import followed, url_of
 from tests.support.ledger.webhooks import NOWHERE, by_swap, changes, left, noted
 from tests.support.ports import listens
 from tests.support.waiting import until, wait_until
@@ -176,8 +176,7 @@ async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDat
     database = make_database()
     with receiving() as receiver:
         await noted(database, day, receiver.url)
-        url = database.name.replace("postgresql+psycopg", "postgresql")
-        command = [sys.executable, "-m", "tests.ledger.delivering", url]
+        command = [sys.executable, "-m", "tests.ledger.delivering", url_of(database)]
         done = await trio.to_thread.run_sync(
             lambda: subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         )

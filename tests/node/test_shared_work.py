@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from cfnode.flow.shared_work import SharedWork
 from cfnode.runtime.calls import BlockSource
@@ -81,3 +83,48 @@ async def test_five_clients_that_need_a_runtime_which_cannot_be_read_fail_togeth
                 nursery.start_soon(client)
     assert failed_at == pytest.approx([25] * 5)
     assert asked == 1
+
+
+async def test_of_keys_asked_for_together_those_under_way_are_waited_for(autojump_clock: MockClock) -> None:
+    shared, asked, found = SharedWork[str, int](), list[list[str]](), list[dict[str, int]]()
+
+    async def lengths(keys: Sequence[str]) -> list[int]:
+        asked.append([*keys])
+        await trio.sleep(1)
+        return [len(key) for key in keys]
+
+    async def client(*keys: str) -> None:
+        found.append(await shared.together(keys, lengths))
+
+    async with trio.open_nursery() as nursery:
+        for keys in (("a", "bb", "a"), ("bb", "ccc"), ("a", "ccc")):
+            nursery.start_soon(client, *keys)
+            await wait_all_tasks_blocked()
+    assert asked == [["a", "bb"], ["ccc"]]
+    assert found == [{"a": 1, "bb": 2}, {"bb": 2, "ccc": 3}, {"a": 1, "ccc": 3}]
+
+
+async def test_the_error_of_several_keys_is_that_of_a_task_that_asks_for_all_of_them(
+    autojump_clock: MockClock,
+) -> None:
+    shared, asked, ends = SharedWork[str, int](), list[list[str]](), dict[str, object]()
+
+    async def lengths(keys: Sequence[str]) -> list[int]:
+        asked.append([*keys])
+        await trio.sleep(1)
+        if "bad" in keys:
+            raise ValueError("one of them")
+        return [len(key) for key in keys]
+
+    async def client(name: str, *keys: str) -> None:
+        try:
+            ends[name] = await shared.together(keys, lengths)
+        except ValueError as error:
+            ends[name] = str(error)
+
+    async with trio.open_nursery() as nursery:
+        for name, keys in (("first", ("a", "bad")), ("both", ("a", "bad", "c")), ("good", ("a",))):
+            nursery.start_soon(client, name, *keys)
+            await wait_all_tasks_blocked()
+    assert ends == {"first": "one of them", "both": "one of them", "good": {"a": 1}}
+    assert asked == [["a", "bad"], ["c"], ["a"]]

@@ -48,10 +48,10 @@ from cfnode.testing import AsyncDevChain, DevChain, dev_calls
 from tests.lengths import repeats
 from tests.readers.hostile import ANSWERS, BODIES, answering
 from tests.support.loops import Run, under_asyncio, under_trio
+from tests.support.memory import MAX_MORE, peak, reset_peak
 
 pytestmark = pytest.mark.world
 
-MAX_MORE = 100 * 1024 * 1024
 LIMIT_S = 2.0
 """The time limit of each client."""
 SLACK_S = 20.0
@@ -323,18 +323,6 @@ def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli_client.call, "__kwdefaults__", {"timeout": LIMIT_S})
     monkeypatch.setattr("cfnode.sdk.SwapSDK", partial(SwapSDK, timeout=LIMIT_S))
     monkeypatch.setattr("cfnode.sdk.lp.LiquidityProvider", partial(LiquidityProvider, timeout=LIMIT_S))
-
-
-def peak() -> int:
-    """Return the most memory that this process has had since the last `reset_peak`, in bytes."""
-    status = Path("/proc/self/status").read_text()
-    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) * 1024
-
-
-def reset_peak() -> int:
-    """Begin a measurement; the memory now."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return peak()
 
 
 @pytest.mark.parametrize(("client", "answer"), cells())

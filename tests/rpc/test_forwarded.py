@@ -8,13 +8,14 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfnode.core.ip_addresses import peer_address
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import rate_limit
 from cfnode.rpc.access import AccessDecision, AccessPolicy
 from cfnode.rpc.forwarded import MAX_FORWARDED_HEADER_BYTES, MAX_HOPS, UNKNOWN_CLIENT, forwarded_client
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.substrate.system import METHODS
-from cfnode.web.networks import is_within, networks, peer_address
+from cfnode.web.networks import is_within, networks
 from tests.rpc.clients import Http, served
 
 PROXIES = networks("", ["10.0.0.0/8", "2001:db8:1::/48"])
@@ -142,6 +143,18 @@ async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch)
     for number in range(6, 9):
         limit(f"192.0.2.{number}")
     assert limit("192.0.2.1") != first
+
+
+def test_a_client_cannot_choose_another_limit_by_another_address_of_its_own_network() -> None:
+    limits = RateLimits(10)
+    own = limits.of_connection()
+    one, another, neighbor, mapped, plain = (
+        limits.throttle(AccessDecision(address, is_proxied=True), own)
+        for address in ("2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1", "::ffff:192.0.2.1", "192.0.2.1")
+    )
+    assert one == another
+    assert one != neighbor
+    assert mapped == plain
 
 
 def test_clients_without_a_name_share_no_limit() -> None:

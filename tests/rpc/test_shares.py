@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.core.ip_addresses import party_of
 from cfnode.flow.accept import MIN_WARNING_INTERVAL_S, accept_connections
 from cfnode.node.config import RpcConfig
 from cfnode.node.metrics.port import serve_metrics
@@ -34,6 +35,12 @@ class Stand:
     is_closed: bool = False
     idle_since: float | None = None
     """Of an HTTP connection; None: a WebSocket, or in use."""
+    has_unread: bool = False
+
+    @property
+    def party(self) -> str:
+        """Whose connection it is."""
+        return party_of(self.address)
 
     def abort(self) -> None:
         """Close it."""
@@ -83,6 +90,8 @@ async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(
     assert [connection.is_closed for connection in idle] == [True, False, False, False, False]
     fresh = [Stand(f"192.0.2.{number}", idle_since=now - MIN_IDLE_S / 2) for number in range(20, 25)]
     assert not rule.admit(STRANGER, [*busy, *fresh]), "their next requests may be on the way"
+    asking = [Stand(f"192.0.2.{number}", idle_since=now - 9, has_unread=True) for number in range(30, 35)]
+    assert not rule.admit(STRANGER, [*busy, *asking]), "their next requests have come"
     several = [Stand(OTHER, idle_since=now - 5), Stand(OTHER, idle_since=now - 6)]
     assert rule.admit(STRANGER, [*busy, *fresh[:2], *several, Stand("192.0.2.99", idle_since=now - 90)])
     assert [connection.is_closed for connection in several] == [False, True], (

@@ -11,8 +11,10 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.serving import server
 from cfnode.serving.bounded_stream import SEND_DEADLINE
 from cfnode.serving.limits import REQUEST_HEAD_TIMEOUT_S
+from cfnode.serving.memory_budget import MemoryBudgets
 from tests.rpc.clients import Http
 from tests.support.rpc.connections import until_closed
 from tests.support.serving.ports import PORTS, Served, serving
@@ -28,6 +30,14 @@ pytestmark = pytest.mark.parametrize("name", PORTS)
 def jumping_clock() -> trio.testing.MockClock:
     """Time passes when no task has had anything to do for a moment; sockets need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
+
+
+@pytest.fixture
+def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
+    """Those of the next port."""
+    made = MemoryBudgets()
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: made)
+    return made
 
 
 def open_sockets() -> int:
@@ -149,6 +159,21 @@ async def test_an_answer_before_the_whole_body_announces_that_the_connection_end
                     assert (await http.request("GET", served.path)).status == 200
                 else:
                     assert await until_closed(http.stream) == b""
+
+
+async def test_the_received_part_of_a_body_counts_as_held_until_its_client_has_left(
+    name: str, tmp_path: Path, budgets: MemoryBudgets
+) -> None:
+    async with serving(name, tmp_path) as served:
+        path, kind = served.posted or (served.path, "application/json")
+        lines = f"content-type: {kind}", "content-length: 9000"
+        stream = await connected(served, served.head(*lines, method="POST", path=path) + b"a" * 4_000)
+        if served.posted is None:
+            assert (await stream.receive_some(64)).startswith(b"HTTP/1.1 40")
+        else:
+            await until(lambda: budgets.size >= 4_000, lambda: f"{budgets.size} bytes")
+        await trio.aclose_forcefully(stream)
+        await until(lambda: budgets.size == 0, lambda: f"{budgets.size} bytes are left")
 
 
 async def test_a_refused_body_that_goes_on_costs_no_place(

@@ -20,6 +20,7 @@ import pytest
 
 from tests.lengths import repeats
 from tests.support.devchain.local_evm import require_py_evm
+from tests.support.serving.attacking import attacking
 from tests.support.serving.attacks import ATTACKS, unread_replies
 from tests.support.serving.programs import PORTS, Honest, Program, running_programs
 from tests.support.waiting import wait_until
@@ -99,7 +100,7 @@ def test_each_port_stands_each_attack(name: str, attack: str, program: Program) 
     target.odd.clear()
     with comes_back(program), Honest(program, target) as honest:
         idle = honest.p99(repeats(5, 1) / 2)
-        with ATTACKS[attack](target):
+        with attacking(attack, target):
             with Honest(program, target) as newcomer:  # for which there is a place, from the beginning on
                 newcomer.ask()
             p99 = honest.p99(repeats(10, 1))

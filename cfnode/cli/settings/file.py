@@ -82,6 +82,8 @@ def read_config(path: Path) -> ConfigFile:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigSyntaxError(_syntax_fault(path, text, error)) from None
+    except RecursionError:
+        raise ConfigSyntaxError(Fault(path, 1, "", "not TOML that can be read: nested too deeply")) from None
     return ConfigFile(path, tables, dict(_lines(text)))
 
 

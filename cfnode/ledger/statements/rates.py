@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from cfnode.core.foreign import ForeignError, read_bounded
 from cfnode.ledger.block_times import DAY_MS
 from cfnode.ledger.errors import LedgerError
 
@@ -65,13 +66,17 @@ class ExchangeRates:
 
 def read_rates(path: Path, currency: str) -> ExchangeRates:
     """Return the rates of a currency in a file. Raises LedgerError, which names the line, and OSError."""
-    data = path.read_bytes() if path.stat().st_size <= MAX_FILE_BYTES else b""
-    if not data:
-        raise LedgerError(f"{path} is empty, or larger than {MAX_FILE_BYTES >> 20} MB: it has no rates")
+    try:
+        with path.open("rb") as file:
+            data = read_bounded(file, MAX_FILE_BYTES)
+    except ForeignError as error:
+        raise LedgerError(f"{path} {error}: it has no rates") from None
     try:
         rows = list(csv.reader(data.decode("utf-8-sig").splitlines()))
     except (UnicodeDecodeError, csv.Error):
         raise LedgerError(f"{path} is not CSV in UTF-8") from None
+    if not rows:
+        raise LedgerError(f"{path} is empty: it has no rates")
     header = [cell.strip() for cell in rows[0]]
     column, is_inverse = _column(path, header, currency)
     rates: dict[int, Fraction] = {}

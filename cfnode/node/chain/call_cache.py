@@ -3,17 +3,20 @@
 A block fixes its state, and a state fixes the output of each call. Clients of a front end make the same few
 calls at every block, so outputs are kept for the blocks that were last requested, up to a number of bytes.
 
-A caller that makes a call while the same call is being executed waits for that output, or that error. If each
-of them executed the call again, a call of 25 s would fail for the fifth caller after 125. An error is not
-kept.
+A caller that makes a call while the same call is being executed waits for that output, or that error
+(`flow/shared_work.py`). If each of them executed the call again, a call of 25 s would fail for the fifth
+caller after 125. An error is not kept.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import trio
+
+from cfnode.flow.shared_work import SharedWork
 
 __all__ = ["Call", "CallCache"]
 
@@ -36,19 +39,13 @@ Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
 """A function that makes calls, and returns their outputs in order."""
 
 
-class _CallsUnderWay:
-    """Calls that are being made together.
+@dataclass(slots=True, eq=False)
+class _CallRequest:
+    """Calls on the state of a block that are being made."""
 
-    At the end they have outputs, or an error, or neither if their caller was cancelled.
-    """
-
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self.calls = frozenset(calls)
-        self.outputs: dict[Call, bytes] = {}
-        self.error: Exception | None = None
-        self.is_discarded = False
-        """Whether the state was discarded meanwhile: then the outputs are not kept."""
-        self.over = trio.Event()
+    block: bytes
+    is_discarded: bool = False
+    """Whether the state was discarded meanwhile: then the outputs are not kept."""
 
 
 class CallCache:
@@ -56,7 +53,8 @@ class CallCache:
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
-        self._asked: dict[tuple[bytes, Call], _CallsUnderWay] = {}
+        self._asking = SharedWork[tuple[bytes, Call], bytes]()
+        self._requests = set[_CallRequest]()
         self.size = 0
         """The number of bytes kept."""
 
@@ -67,44 +65,35 @@ class CallCache:
         """
         await trio.lowlevel.checkpoint()
         outputs = self._kept(block, calls)
-        while missing := [call for call in dict.fromkeys(calls) if call not in outputs]:
-            running = {call: self._asked[block, call] for call in missing if (block, call) in self._asked}
-            if new_calls := [call for call in missing if call not in running]:
-                outputs.update(await self._ask(block, new_calls, ask))
-            for call, under_way in running.items():
-                await under_way.over.wait()
-                if under_way.error is not None and under_way.calls.issubset(missing):
-                    raise under_way.error  # the first failure fails all, and all of them are wanted
-                if call in under_way.outputs:
-                    outputs[call] = under_way.outputs[call]
+        if missing := [(block, call) for call in dict.fromkeys(calls) if call not in outputs]:
+
+            async def work(keys: Sequence[tuple[bytes, Call]]) -> list[bytes]:
+                return await self._ask(block, [call for _, call in keys], ask)
+
+            found = await self._asking.together(missing, work)
+            outputs.update({call: output for (_, call), output in found.items()})
         return [outputs[call] for call in calls]
 
     def drop(self, block: bytes) -> None:
         """Drop the outputs of a block whose state has been discarded: calls on it fail."""
         self._evict(block)
-        for (asked_block, _), under_way in self._asked.items():
-            under_way.is_discarded |= asked_block == block
+        for request in self._requests:
+            request.is_discarded |= request.block == block
 
     def _evict(self, block: bytes) -> None:
         outputs = self._blocks.pop(block, {})
         self.size -= sum(_cost(call, output) for call, output in outputs.items())
 
-    async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> dict[Call, bytes]:
-        batch = _CallsUnderWay(calls)
-        self._asked.update(dict.fromkeys([(block, call) for call in calls], batch))
+    async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> list[bytes]:
+        self._requests.add(request := _CallRequest(block))
         try:
-            batch.outputs = dict(zip(calls, await ask(calls), strict=True))
-        except Exception as error:
-            batch.error = error
-            raise
+            outputs = await ask(calls)
         finally:
-            for call in calls:
-                del self._asked[block, call]
-            batch.over.set()
-        for call, output in batch.outputs.items():
-            if not batch.is_discarded:
+            self._requests.discard(request)
+        for call, output in zip(calls, outputs, strict=True):
+            if not request.is_discarded:
                 self._keep(block, call, output)
-        return batch.outputs
+        return outputs
 
     def _kept(self, block: bytes, calls: Sequence[Call]) -> dict[Call, bytes]:
         outputs = self._blocks.get(block)

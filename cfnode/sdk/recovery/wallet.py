@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.foreign import ForeignError, read_bounded, read_json
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.recovery.errors import KeyFileError, MissingExtra, WrongPassword
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
@@ -81,11 +81,12 @@ class KeyFile:
         Raises KeyFileError for a file without a key, MissingExtra without eth-account.
         """
         try:
-            data = path.read_bytes() if path.stat().st_size <= MAX_KEY_FILE_BYTES else None
+            with path.open("rb") as file:
+                data = read_bounded(file, MAX_KEY_FILE_BYTES)
         except OSError as error:
             raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
-        if data is None:
-            raise KeyFileError(f"{path} is too large for a key")
+        except ForeignError:
+            raise KeyFileError(f"{path} is too large for a key") from None
         text = data.decode("utf-8-sig", "replace").strip()
         _eth_account()
         if text.startswith("{"):

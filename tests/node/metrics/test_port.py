@@ -42,3 +42,30 @@ async def test_other_requests_are_refused_and_the_connection_serves_the_next(nur
         assert (answer.status, answer.headers["content-type"]) == (
             200, "text/plain; version=0.0.4; charset=utf-8",
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("listens_at", "host", "origin", "status"),
+    [
+        ("127.0.0.1", "127.0.0.1:{port}", None, 200),
+        ("127.0.0.1", "localhost:9615", None, 200),
+        ("127.0.0.1", "[::1]", None, 200),
+        ("127.0.0.1", "metrics.example:9615", None, 200),
+        ("127.0.0.1", "rebound.example", None, 403),
+        ("127.0.0.1", "rebound.example:{port}", None, 403),
+        ("127.0.0.1", "127.0.0.1:{port}", "https://evil.example", 403),
+        ("127.0.0.1", "[", None, 403),
+        ("0.0.0.0", "node.example:9615", None, 200),
+        ("0.0.0.0", "[", None, 403),
+    ],
+)
+async def test_a_web_page_that_points_its_name_at_this_machine_reads_no_metrics(
+    nursery: trio.Nursery, listens_at: str, host: str, origin: str | None, status: int
+) -> None:
+    async def render() -> bytes:
+        return b"up 1\n"
+
+    port = await nursery.start(serve_metrics, render, listens_at, 0, ("metrics.example",))
+    headers = {"host": host.format(port=port)} | ({} if origin is None else {"origin": origin})
+    async with Http(port) as http:
+        assert (await http.request("GET", "/metrics", **headers)).status == status

@@ -10,7 +10,7 @@ start thousands.
 3. The server clones itself with CLONE_PARENT: the new process is a child of the *test* process. Its pid, exit
    code, signals and waiting are therefore those of any other subprocess.
 4. The new process puts descriptors, session, directory, environment and arguments in place as `exec` would
-   have, and runs the program (`program`).
+   have, and runs the program (`program`). A thread in another network namespace starts its programs anew.
 5. A forked node starts executors in this way too: before its program begins, it forks a server for itself.
 6. Shells have a `cfnode` that gives its words to a server (`shell`).
 

@@ -179,14 +179,30 @@ class ForkingPopen(subprocess.Popen):  # type: ignore[type-arg]
         self._close_pipe_fds(*[bound[name] for name in pipes])  # type: ignore[attr-defined]
 
 
+def _network() -> str:
+    """The network namespace of this thread; empty where there are none."""
+    try:
+        return str(Path("/proc/thread-self/ns/net").readlink())
+    except OSError:
+        return ""
+
+
+_HOME = _network()
+"""The network namespace of the fork server, and of all that it starts."""
+
+
 def _is_plain(bound: Mapping[str, Any]) -> bool:
-    """Whether the start asks for nothing that only `exec` gives, or that the order does not say."""
+    """Whether the start asks for nothing that only `exec` gives, or that the order does not say.
+
+    A thread in another network namespace starts its programs there, which no fork of the server can.
+    """
     unusual = ("preexec_fn", "shell", "executable", "gid", "gids", "uid")
     group = bound.get("process_group", -1)
     return (
         not any(bound.get(name) is not None and bound[name] is not False for name in unusual)
         and not isinstance(bound["args"], str | bytes | os.PathLike)
         and group in (-1, None)
+        and _network() == _HOME
     )
 
 

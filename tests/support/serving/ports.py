@@ -21,16 +21,21 @@ from tests.support.devchain.local_evm import local_evm, require_py_evm
 
 __all__ = ["PORTS", "Served", "serving"]
 
+JSON = "application/json"
 GONE = "http://127.0.0.1:9"
 """A node that does not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A port that is served, and a path that answers a GET with 200."""
+    """A port that is served, and a path that answers a GET with 200.
+
+    `posted`: a path and the content type of a body that it reads of any client; None without one.
+    """
 
     port: int
     path: str
+    posted: tuple[str, str] | None = None
 
     def head(self, *lines: str, method: str = "GET", path: str | None = None) -> bytes:
         """Return the head of a request."""
@@ -41,10 +46,12 @@ class Served:
 @asynccontextmanager
 async def _json_rpc(folder: Path) -> AsyncIterator[Served]:
     async with served(METHODS) as port:
-        yield Served(port, "/health")
+        yield Served(port, "/health", ("/", JSON))
 
 
-def _service(path: str) -> Callable[[Path], AbstractAsyncContextManager[Served]]:
+def _service(
+    path: str, posted: tuple[str, str] | None = None
+) -> Callable[[Path], AbstractAsyncContextManager[Served]]:
     @asynccontextmanager
     async def kind(folder: Path) -> AsyncIterator[Served]:
         database = Database(sqlite_url(folder / "books.sqlite"))
@@ -53,7 +60,8 @@ def _service(path: str) -> Callable[[Path], AbstractAsyncContextManager[Served]]
         page = Dashboard(database, OfficialNode(), tokens)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(page.run)
-            yield Served(await nursery.start(serve, source, ListenAddress("127.0.0.1", 0), page), path)
+            port = await nursery.start(serve, source, ListenAddress("127.0.0.1", 0), page)
+            yield Served(port, path, posted)
             nursery.cancel_scope.cancel()
         database.close()
 
@@ -76,15 +84,15 @@ async def _evm_chain(folder: Path) -> AsyncIterator[Served]:
     from cfnode.devchain.evm.server import EvmPort
 
     async with trio.open_nursery() as nursery:
-        yield Served(await nursery.start(EvmPort(local_evm().chain).run, 0), "/")
+        yield Served(await nursery.start(EvmPort(local_evm().chain).run, 0), "/", ("/", JSON))
         nursery.cancel_scope.cancel()
 
 
 PORTS: dict[str, Callable[[Path], AbstractAsyncContextManager[Served]]] = {
     "JSON-RPC": _json_rpc,
-    "swap service": _service("/healthcheck"),
+    "swap service": _service("/healthcheck", ("/", JSON)),
     "partners' API": _service("/v1/openapi.json"),
-    "page": _service("/web/login"),
+    "page": _service("/web/login", ("/web/login", "application/x-www-form-urlencoded")),
     "metrics": _metrics,
     "local EVM chain": _evm_chain,
 }
