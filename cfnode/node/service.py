@@ -36,8 +36,8 @@ from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics.port import serve_metrics
 from cfnode.node.networking import chain_sync, network_counters, open_network
 from cfnode.node.node import Node, Producer
-from cfnode.node.pool.graph import Limit
 from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.pool.transaction import Limit
 from cfnode.node.restarts import supervise
 from cfnode.node.signing.broker import BrokerClient
 from cfnode.node.signing.key import (

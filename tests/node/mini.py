@@ -33,8 +33,8 @@ from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain.call_cache import CallCache
 from cfnode.node.chain.chain import NodeChain
-from cfnode.node.pool.graph import Limit
 from cfnode.node.pool.pool import READY_LIMIT, TransactionPool
+from cfnode.node.pool.transaction import Limit
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
 from cfnode.runtime.calls import BlockSource, BuiltBlock, Missing, ProofSource, RuntimeTrap, UnknownFunction
 from cfnode.runtime.journal import Journal

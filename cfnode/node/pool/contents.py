@@ -14,7 +14,8 @@ from cfnode.core.validity import SOURCE_LOCAL
 from cfnode.node.chain.events import Publisher
 from cfnode.node.pool.bans import Bans
 from cfnode.node.pool.errors import AlreadyImported, ImmediatelyDropped, PoolError, TemporarilyBanned
-from cfnode.node.pool.graph import Import, Limit, PoolTransaction, TransactionGraph
+from cfnode.node.pool.graph import Import, TransactionGraph
+from cfnode.node.pool.transaction import Limit, PoolTransaction
 from cfnode.node.pool.watchers import Watchers
 
 __all__ = ["PoolContents", "PoolCounts"]

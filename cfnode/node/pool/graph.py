@@ -21,40 +21,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cfnode.node.pool.errors import AlreadyImported, CycleDetected, PoolError, TooLowPriority
+from cfnode.node.pool.transaction import Limit, PoolTransaction
 
 RECENT_BLOCKS = 2
 """The number of prunings for which a tag that a block provided still counts as provided."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolTransaction:
-    """A validated transaction: `data` with length prefix; it is stale from block number `valid_till` on."""
-
-    hash: bytes
-    data: bytes
-    priority: int
-    requires: tuple[bytes, ...]
-    provides: tuple[bytes, ...]
-    valid_till: int
-    propagate: bool = True
-    source: int = 2
-
-    @property
-    def position(self) -> tuple[int, tuple[bytes, ...], tuple[bytes, ...]]:
-        """The values that decide the position in the graph: priority, requires, provides."""
-        return self.priority, self.requires, self.provides
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The maximum number of transactions, and of their bytes."""
-
-    count: int
-    total_bytes: int
-
-    def exceeded(self, count: int, total_bytes: int) -> bool:
-        """Return whether this number of transactions, or their size, is above the limit."""
-        return count > self.count or total_bytes > self.total_bytes
+MIN_NOTES = 64
+"""Outdated notes of ranks that are always allowed."""
 
 
 @dataclass(slots=True)
@@ -109,6 +81,7 @@ class TransactionGraph:
         self._required: dict[bytes, set[bytes]] = {}  # tag -> ready transactions that require it
         self._wanted: dict[bytes, set[bytes]] = {}  # tag -> future transactions that miss it
         self._recent: deque[frozenset[bytes]] = deque(maxlen=RECENT_BLOCKS)
+        self._worst_first: list[tuple[int, int, bytes]] = []  # heap of priority, -order, hash; some are gone
         self._order = 0
         self.ready_bytes = 0
         self.future_bytes = 0
@@ -218,8 +191,7 @@ class TransactionGraph:
         """
         removed: list[bytes] = []
         while ready.exceeded(len(self._ready), self.ready_bytes):
-            worst = min(self._ready.values(), key=lambda entry: (entry.transaction.priority, -entry.order))
-            removed += [evicted.hash for evicted in self._remove_ready([worst.transaction.hash])]
+            removed += [evicted.hash for evicted in self._remove_ready([self._worst()])]
         while future.exceeded(len(self._future), self.future_bytes):
             removed.append(self._remove_future(next(iter(self._future))).hash)
         return removed
@@ -239,8 +211,11 @@ class TransactionGraph:
         return [dependent for dependent in self._required.get(tag, ()) if tag in self._ready[dependent].needs]
 
     def _missing(self, transaction: PoolTransaction) -> set[bytes]:
-        recent = frozenset().union(*self._recent)
-        return {tag for tag in transaction.requires if tag not in self._provided and tag not in recent}
+        return {tag for tag in transaction.requires if not self._is_provided(tag)}
+
+    def _is_provided(self, tag: bytes) -> bool:
+        """Return whether a ready transaction provides the tag, or a recent block has provided it."""
+        return tag in self._provided or any(tag in tags for tags in self._recent)
 
     def _insert_ready(self, transaction: PoolTransaction) -> Import:
         """Insert the newcomer, then the transactions that it unlocks, and so on."""
@@ -274,7 +249,25 @@ class TransactionGraph:
         for tag in transaction.requires:
             self._required.setdefault(tag, set()).add(transaction.hash)
         self.ready_bytes += len(transaction.data)
+        self._note_rank(transaction)
         return replaced
+
+    def _note_rank(self, transaction: PoolTransaction) -> None:
+        """Note the newest transaction among those that may be evicted; drop notes when most are outdated."""
+        heapq.heappush(self._worst_first, (transaction.priority, -self._order, transaction.hash))
+        if len(self._worst_first) > 2 * len(self._ready) + MIN_NOTES:
+            self._worst_first = [note for note in self._worst_first if self._is_current(note)]
+            heapq.heapify(self._worst_first)
+
+    def _is_current(self, note: tuple[int, int, bytes]) -> bool:
+        entry = self._ready.get(note[2])
+        return entry is not None and entry.order == -note[1]
+
+    def _worst(self) -> bytes:
+        """Return the hash of the ready transaction with the lowest priority, the newest one of these."""
+        while not self._is_current(note := heapq.heappop(self._worst_first)):
+            pass
+        return note[2]
 
     def _replace(self, transaction: PoolTransaction) -> list[bytes]:
         rivals = {self._provided[tag] for tag in transaction.provides if tag in self._provided}

@@ -39,7 +39,7 @@ from cfnode.node.pool.errors import (
     PoolError,
     VerificationFailed,
 )
-from cfnode.node.pool.graph import Limit, PoolTransaction
+from cfnode.node.pool.transaction import Limit, PoolTransaction
 from cfnode.node.pool.validation import TransactionValidator, check_format, is_signed
 from cfnode.node.pool.watchers import Watch
 from cfnode.node.restarts import supervise

@@ -22,7 +22,7 @@ from cfnode.node.pool.errors import (
     UnknownTransaction,
     VerificationFailed,
 )
-from cfnode.node.pool.graph import PoolTransaction
+from cfnode.node.pool.transaction import PoolTransaction
 from cfnode.runtime.calls import LocalFault, RuntimeTrap, Verdict
 from cfnode.store import StateDiscarded, UnknownBlock
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfnode.node.pool.errors import AlreadyImported, CycleDetected, PoolError, TooLowPriority
-from cfnode.node.pool.graph import Limit, PoolTransaction, TransactionGraph
+from cfnode.node.pool.graph import TransactionGraph
+from cfnode.node.pool.transaction import Limit, PoolTransaction
 
 PLENTY = Limit(1000, 1_000_000)
 
@@ -137,6 +139,36 @@ def test_over_the_limit_the_lowest_priority_and_newest_is_removed_with_its_depen
     assert graph.enforce_limits(Limit(3, 10), PLENTY) == [b"old"]
 
 
+def test_a_full_pool_looks_at_few_others_for_each_newcomer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under load each transaction would else cost a look at the thousands that wait."""
+    count, newcomers, looks = 2_000, [tx(f"new-{number}") for number in range(100)], 0
+    graph = filled(*(tx(f"old-{number}") for number in range(count)))
+    priority = PoolTransaction.priority
+
+    def look(transaction: PoolTransaction) -> int:
+        nonlocal looks
+        looks += 1
+        return priority.__get__(transaction)  # type: ignore[attr-defined, no-any-return]
+
+    monkeypatch.setattr(PoolTransaction, "priority", property(look))
+    for newcomer in newcomers:
+        graph.insert(newcomer)
+        assert graph.enforce_limits(Limit(count, 1_000_000), PLENTY) == [newcomer.hash]
+    assert looks <= 10 * len(newcomers)
+
+
+def test_a_newcomer_costs_no_copy_of_what_recent_blocks_provided() -> None:
+    graph = TransactionGraph()
+    graph.prune([f"tag {number}".encode() for number in range(50_000)])
+    transaction = tx("new", requires="before")
+    tracemalloc.start()
+    try:
+        graph.insert(transaction)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
 def test_over_the_future_limit_the_oldest_goes() -> None:
     graph = filled(tx("f1", requires="f0"), tx("g1", requires="g0"))
     assert graph.enforce_limits(PLENTY, Limit(1, 1000)) == [b"f1"]
@@ -190,7 +222,14 @@ def test_in_any_sequence_each_ready_transaction_is_offered_once_and_after_its_re
         elif step == "prune":
             graph.prune(value)  # type: ignore[arg-type]
         elif step == "limit":
-            graph.enforce_limits(Limit(value, 1000), Limit(value, 1000))  # type: ignore[arg-type]
+            worst = min(
+                graph._ready.values(),
+                key=lambda entry: (entry.transaction.priority, -entry.order),
+                default=None,
+            )
+            is_full = graph.ready_count > value  # type: ignore[operator]
+            removed = graph.enforce_limits(Limit(value, 1000), Limit(value, 1000))  # type: ignore[arg-type]
+            assert not is_full or (worst is not None and removed[0] == worst.transaction.hash)
         else:
             waiting = [*graph.ready(), *graph.futures()]
             graph.remove([waiting[value].hash] if value < len(waiting) else [])  # type: ignore

@@ -23,8 +23,8 @@ from cfnode.node.pool.errors import (
     UnknownTransaction,
     VerificationFailed,
 )
-from cfnode.node.pool.graph import Limit
 from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.pool.transaction import Limit
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.runtime.calls import ExecutorDied
 from cfnode.store import ARCHIVE

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from cfnode.node.pool.errors import AlreadyImported, ImmediatelyDropped, TooLowPriority
-from cfnode.node.pool.graph import Limit
+from cfnode.node.pool.transaction import Limit
 from cfnode.node.pool.watchers import StatusKind
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
