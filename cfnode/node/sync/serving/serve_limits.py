@@ -35,21 +35,16 @@ class ServingRefused(Exception):
     """The refusal of a request, since too many wait; the peer may ask again."""
 
 
-class WorkerThreads:
-    """The threads that all queues share."""
+class _LockSwitching:
+    """The interval of the interpreter's lock, which all nodes of a process share: short while any works."""
 
-    def __init__(self, limit: int = MAX_THREADS) -> None:
-        self._limiter = trio.CapacityLimiter(limit)
+    def __init__(self) -> None:
         self._working = 0
         self._usual = 0.0
 
-    async def run(self, job: Callable[[], T]) -> T:
-        """Return the result of the job, run in a thread. Raise what the job raises."""
-        with self._switching():
-            return await trio.to_thread.run_sync(job, limiter=self._limiter)
-
     @contextmanager
-    def _switching(self) -> Iterator[None]:
+    def short(self) -> Iterator[None]:
+        """Have the lock change hands often inside the `with`."""
         if not self._working:
             self._usual = sys.getswitchinterval()
             sys.setswitchinterval(min(THREAD_SWITCH_S, self._usual))
@@ -60,6 +55,21 @@ class WorkerThreads:
             self._working -= 1
             if not self._working:
                 sys.setswitchinterval(self._usual)
+
+
+_LOCK_SWITCHING = _LockSwitching()
+
+
+class WorkerThreads:
+    """The threads that all queues share."""
+
+    def __init__(self, limit: int = MAX_THREADS) -> None:
+        self._limiter = trio.CapacityLimiter(limit)
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """Return the result of the job, run in a thread. Raise what the job raises."""
+        with _LOCK_SWITCHING.short():
+            return await trio.to_thread.run_sync(job, limiter=self._limiter)
 
 
 class RequestQueue:

@@ -19,7 +19,7 @@ from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
 from cfnode.node.asking import reputation
 from cfnode.node.sync.serving.serve import SyncServer
-from cfnode.node.sync.serving.serve_limits import MAX_OF_A_PEER, THREAD_SWITCH_S
+from cfnode.node.sync.serving.serve_limits import MAX_OF_A_PEER, THREAD_SWITCH_S, WorkerThreads
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store
 from tests.node.conftest import MakeRig
@@ -141,6 +141,27 @@ async def test_few_requests_are_processed_at_a_time_and_peers_take_turns(
     assert most == 1
     assert "modest" in answered[1:3]
     assert len(answered) == 9
+    assert sys.getswitchinterval() == usual
+
+
+async def test_two_nodes_of_a_process_leave_the_interpreters_lock_as_it_was() -> None:
+    """The second one begins while the first one serves, and ends after it."""
+    usual, begun = sys.getswitchinterval(), trio.Semaphore(0)
+    loop = trio.lowlevel.current_trio_token()
+    gates = threading.Event(), threading.Event()
+
+    def serve(gate: threading.Event) -> None:
+        loop.run_sync_soon(begun.release)
+        assert gate.wait(30)
+
+    async with trio.open_nursery() as nursery:
+        for gate in gates:
+            nursery.start_soon(WorkerThreads().run, lambda gate=gate: serve(gate))
+            await begun.acquire()
+        gates[0].set()
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert sys.getswitchinterval() <= THREAD_SWITCH_S
+        gates[1].set()
     assert sys.getswitchinterval() == usual
 
 
