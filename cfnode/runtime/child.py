@@ -20,8 +20,8 @@ import trio
 
 from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
-from cfnode.runtime.isolated import SEARCH, isolated_python
 from cfnode.runtime.shared_number import SharedNumber, memory_file
+from cfnode.store.isolated import SEARCH, isolated_python
 
 __all__ = ["Child"]
 

@@ -7,17 +7,19 @@ by a signal. So another process tries it.
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import lmdb
 
+from cfnode.store.isolated import SEARCH, isolated_python
+
 MAX_TABLES = 64
+_START = SEARCH + "from cfnode.store.verify import read_all; read_all(sys.argv[1])"
 
 
 def survives_reading(path: Path) -> bool:
     """Return whether a process that reads all rows of all tables survives."""
-    command = [sys.executable, "-m", "cfnode.store.verify", str(path)]
+    command = isolated_python(_START, str(path))
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
@@ -29,7 +31,3 @@ def read_all(path: str) -> int:
     ):
         tables = [environment.open_db(name, txn, create=False) for name, _ in txn.cursor()]
         return sum(len(key) + len(bytes(value)) for table in tables for key, value in txn.cursor(table))
-
-
-if __name__ == "__main__":
-    read_all(sys.argv[1])

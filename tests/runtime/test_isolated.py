@@ -11,6 +11,7 @@ import pytest
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
+from cfnode.store.verify import survives_reading
 from tests.runtime.chain import GENESIS, toy_store
 
 AT = BlockSource(GENESIS.hash)
@@ -47,3 +48,19 @@ async def test_the_process_writes_its_bytecode_where_this_one_does(
         assert len(written) == 1
     else:
         assert written == ({here} if place == "here" else set())
+
+
+@pytest.mark.usefixtures("new_processes")
+def test_the_reader_of_a_damaged_database_uses_nothing_of_its_surroundings(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the modules of the working directory nor variables, and its bytecode goes where ours does."""
+    elsewhere, cache = tmp_path / "elsewhere", tmp_path / "cache"
+    (elsewhere / "cfnode").mkdir(parents=True)
+    (elsewhere / "cfnode" / "__init__.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(cache))
+    assert survives_reading(store.database.path)
+    assert not survives_reading(tmp_path / "missing")
+    assert list(cache.rglob("verify.*.pyc"))

@@ -29,9 +29,9 @@ import xxhash
 
 from cfnode.core.hashing import sha2_256
 from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
-from cfnode.runtime.isolated import SEARCH, isolated_python
 from cfnode.runtime.wasm.code import expand
 from cfnode.runtime.wasm.engine import engine, fingerprint
+from cfnode.store.isolated import SEARCH, isolated_python
 
 __all__ = ["Artefacts", "compile_here", "directory"]
 

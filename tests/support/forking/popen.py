@@ -26,7 +26,7 @@ ANEW = ("PYTHON", "LD_", "MALLOC_", "LC_", "LANG")
 """Variables that an interpreter reads at its start: where one differs from ours, the process starts anew."""
 FLAGS = ("-I", "-P", "-B")
 """Flags of an interpreter that make no difference to a fork; nor does `-X pycache_prefix=…`."""
-MODULES = ("cfnode", "cfnode.store.verify")
+MODULES = ("cfnode",)
 """Modules that begin as programs."""
 _POPEN = subprocess.Popen
 _STARTING = threading.RLock()
@@ -56,12 +56,14 @@ def _settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _programs() -> tuple[str, ...]:
-    """Programs that cfnode gives to an interpreter: executor, compiler, the node of `cfnode.testing`."""
+    """Programs that cfnode gives to an interpreter: executor, compiler, reader of a database, node of
+    `cfnode.testing`."""
     from cfnode.runtime import child
     from cfnode.runtime.wasm import artefacts
+    from cfnode.store import verify
     from cfnode.testing import node
 
-    return (child._START, artefacts._START, node._PROGRAM)
+    return (child._START, artefacts._START, verify._START, node._PROGRAM)
 
 
 def kind_of(arguments: Any) -> str:
