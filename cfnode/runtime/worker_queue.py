@@ -37,6 +37,9 @@ MAX_CALLS_AHEAD = 8
 WORKER_START_TIMEOUT_S = 30.0
 """Seconds in which a new process must be ready."""
 
+OVERLAY_TIMEOUT_S = 30.0
+"""Seconds in which a process without a request must have read the changes of a block."""
+
 NO_RESOURCES = (MemoryError, RuntimeError, subprocess.SubprocessError)
 """The errors that Python raises where the system gives no memory, no thread or no process."""
 
@@ -159,7 +162,11 @@ class WorkerQueue:
         if self._child is None:
             return  # the next process gets all overlays
         try:
-            await _send_overlay(self._child, overlay)
+            with trio.fail_after(OVERLAY_TIMEOUT_S):
+                await _send_overlay(self._child, overlay)
+        except trio.TooSlowError:
+            log.warning("block #%d was not read in time: the executor process is replaced", overlay.number)
+            await self._renew()
         except ExecutorDied:
             await self._renew()
 

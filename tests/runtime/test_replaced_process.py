@@ -13,7 +13,7 @@ import trio
 from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, Changes
-from cfnode.runtime import frames
+from cfnode.runtime import frames, worker_queue
 from cfnode.runtime.calls import BlockSource, ExecutorMessageTooLarge
 from cfnode.runtime.executor import Executor
 from cfnode.runtime.requests import ExecutorRequest, outputs
@@ -60,6 +60,19 @@ async def test_a_caller_that_leaves_while_a_dead_process_is_replaced_delays_no_o
         with trio.fail_after(LIMIT_S / 2):
             assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
         assert scope.cancelled_caught
+        assert executor.started == 2
+
+
+async def test_a_process_that_no_longer_reads_is_replaced_before_the_next_call(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_queue, "OVERLAY_TIMEOUT_S", 0.5)
+    async with Executor.start(store, runtimes=RUNTIMES) as executor:
+        header, body, changes = await built(executor, put(b"z", b"x" * 8_000_000))
+        os.kill(int(await executor.call(AT, "Toy_pid")), signal.SIGSTOP)
+        await executor.overlay_added(store.add_block(header, body, changes))
+        with trio.fail_after(5 * LIMIT_S):
+            assert await executor.call(BlockSource(header.hash), "Toy_get", b"old") == b"\x01value"
         assert executor.started == 2
 
 
