@@ -15,6 +15,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import ByteCursor, encode_compact
 from cfnode.core.suri import SuriError
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
+from cfnode.node.threads import read_in_thread
 from cfnode.rpc.table.blocks import ask_runtime
 from cfnode.rpc.table.convert import BYTES, HASH, TEXT, listed, to_hex
 from cfnode.rpc.table.extrinsics import decoded
@@ -102,7 +103,7 @@ async def insert_key(node: Node, key_type: str, suri: str, public: bytes) -> Non
 async def has_key(node: Node, public: bytes, key_type: str) -> bool:
     """Return whether the keystore holds a key under a key type."""
     _check_key_type(key_type)
-    return await trio.to_thread.run_sync(node.keystore.has, key_type, public)
+    return await read_in_thread(node.keystore.has, key_type, public)
 
 
 async def rotate_keys(node: Node) -> str:
