@@ -18,10 +18,11 @@ from weakref import WeakKeyDictionary
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
+from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcCall, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import AccessDecision, AccessPolicy, HttpRefusal, joined
-from cfnode.rpc.dispatch import Dispatcher, RpcClient
+from cfnode.rpc.client import RpcClient
+from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.landing import HEADERS, PAGE, wants_html
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.session import RpcSession
@@ -43,7 +44,7 @@ from cfnode.serving.responses import (
     with_head,
     with_status,
 )
-from cfnode.serving.short_request import RequestAdmission, ShortRequest
+from cfnode.serving.short_request import RequestAdmission, ShortRequest, WaitingCall
 from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
 from cfnode.web.pages import Pages
 
@@ -139,18 +140,30 @@ class RpcApp:
         is_repeatable = client.throttle is None or not verdict.is_proxied
         return RequestAdmission(request.head, len(request.body), client, start, ends, is_repeatable)
 
-    def answer_now(self, admission: RequestAdmission[RpcClient], body: bytes) -> Reply | None:
-        """Return the whole answer to a call that needs no waiting; None for any other."""
+    def answer_now(
+        self, admission: RequestAdmission[RpcClient], body: bytes
+    ) -> Reply | WaitingCall[RpcCall] | None:
+        """Return the whole answer to a call that needs no waiting, or the call; None for any other body."""
         call = jsonrpc.parse_short(body)
-        reply = None if call is None else self._dispatcher.answer_now(call, admission.client)
-        return None if reply is None else with_head(reply, admission.answer_start)
+        if call is None:
+            return None
+        reply = self._dispatcher.answer_now(call, admission.client)
+        return WaitingCall(call) if reply is None else with_head(reply, admission.answer_start)
 
     async def answer(
-        self, connection: ServedConnection, admission: RequestAdmission[RpcClient], body: bytes
+        self,
+        connection: ServedConnection,
+        admission: RequestAdmission[RpcClient],
+        body: bytes,
+        waiting: WaitingCall[RpcCall] | None,
     ) -> Reply:
         """Return the whole answer to a short request, with its head."""
         with connection.budget.holding() as hold:
             hold(len(body))
+            if waiting is not None:
+                hold(len(body))  # the decoded call
+                reply = await self._dispatcher.answer_later(waiting.call, admission.client)
+                return with_head(reply, admission.answer_start)
             message = Incoming()
             message.add(body)
             status, reply = await self._answer(admission.client, message, hold)

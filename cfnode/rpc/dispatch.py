@@ -1,18 +1,16 @@
 """The dispatcher: it finds the row of a message, checks access, reads parameters, calls and encodes.
 
-One dispatcher serves all connections. A Client has what differs between them: subscriptions, rate limit, and
-the groups of methods that are closed to it.
+One dispatcher serves all connections. An `RpcClient` has what differs between them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from time import perf_counter
 from types import CoroutineType, MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 
@@ -29,8 +27,7 @@ from cfnode.core.jsonrpc import (
 from cfnode.core.suggestions import NearNames
 from cfnode.flow.turns import take_turn
 from cfnode.node.config import RpcConfig
-from cfnode.node.readiness import Health, Impediment
-from cfnode.rpc.connection_state import ConnectionState
+from cfnode.rpc.client import RpcClient, ServedNode
 from cfnode.rpc.failures import Replies, failed, failure
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.observer import Observer
@@ -50,7 +47,6 @@ from cfnode.rpc.table.rows import (
 from cfnode.rpc.table.runtime_names import RuntimeNeeded, read_with_runtime, using_names
 from cfnode.rpc.table.serde import Misread, located
 from cfnode.rpc.table.serde_members import arguments_of
-from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Part, Reply
 
 log = logging.getLogger("cfnode.rpc")
@@ -63,46 +59,6 @@ SYNCING_TEXT = (
     "The node is syncing ({}): nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
 )
-
-
-class ServedNode(Protocol):
-    """The part of a node that the server itself uses; handlers use more."""
-
-    def health(self) -> Health:
-        """Return the number of peers and the sync status."""
-
-    @property
-    def impediments(self) -> list[Impediment]:
-        """The reasons why the node is not ready; empty when it is ready."""
-
-    @property
-    def syncing(self) -> str | None:
-        """The phase of syncing; None when the node has caught up with the chain."""
-
-
-@dataclass
-class RpcClient:
-    """One connection, as far as calls depend on it."""
-
-    address: str = ""
-    protocol: str = "http"
-    closed: Mapping[Access, str] = field(default_factory=dict)
-    """The groups of methods that refuse its calls, with the reason ("" without one)."""
-    subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
-    """The function that opens a subscription and returns its id.
-
-    None where the transport has no subscriptions (HTTP).
-    """
-    unsubscribe: Callable[[str], bool] | None = None
-    throttle: Callable[[], Awaitable[bool]] | None = None
-    """The function that waits until the rate limit allows one more call, and returns whether it waited.
-
-    None without a limit.
-    """
-    memory: MemoryBudget | None = None
-    """The memory held for the connection."""
-    connection: ConnectionState | None = None
-    """The state between calls; None where each call is on its own (HTTP)."""
 
 
 class Dispatcher:
@@ -211,9 +167,15 @@ class Dispatcher:
     def answer_now(self, call: RpcCall, client: RpcClient) -> Reply | None:
         """Return the answer to a call that needs no waiting.
 
-        None if the call needs waiting: then nothing was done for it.
+        None if the call needs waiting: then `answer_later` answers it.
         """
         return None if client.throttle is not None else self._now(call, client, is_limited=False)
+
+    async def answer_later(self, call: RpcCall, client: RpcClient) -> Reply:
+        """Return the answer to a call for which `answer_now` has just returned None."""
+        if client.throttle is not None:  # it was not tried
+            return await self._answer_call(call, client)
+        return await self._answer_waiting(call, client, is_limited=False)
 
     def _now(self, call: RpcCall, client: RpcClient, *, is_limited: bool) -> Reply | None:
         row = self._rows.get(call.method)
@@ -274,6 +236,10 @@ class Dispatcher:
         limited = client.throttle is not None and await client.throttle()
         if (reply := self._now(call, client, is_limited=limited)) is not None:
             return reply
+        return await self._answer_waiting(call, client, is_limited=limited)
+
+    async def _answer_waiting(self, call: RpcCall, client: RpcClient, *, is_limited: bool) -> Reply:
+        """Return the answer to a call that needs waiting."""
         row, observer = self._rows.get(call.method), self.observer
         if row is None or observer is None:
             return (await self._reply(row, call, client))[0]
@@ -282,7 +248,7 @@ class Dispatcher:
         reply, is_error = await self._reply(row, call, client)
         seconds = perf_counter() - started
         observer.rpc_call_finished(
-            client.protocol, row.name, seconds, is_error=is_error, is_rate_limited=limited
+            client.protocol, row.name, seconds, is_error=is_error, is_rate_limited=is_limited
         )
         return reply
 

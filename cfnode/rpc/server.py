@@ -14,7 +14,8 @@ from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.app import RpcApp
 from cfnode.rpc.cf.account_figures import read_accounts_for_metrics
-from cfnode.rpc.dispatch import Dispatcher, ServedNode
+from cfnode.rpc.client import ServedNode
+from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
 from cfnode.rpc.observer import Observer

@@ -25,8 +25,9 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcBatch, RpcCall, RpcError
 from cfnode.node.config import RpcConfig
+from cfnode.rpc.client import RpcClient
 from cfnode.rpc.connection_state import ConnectionState, Job
-from cfnode.rpc.dispatch import Dispatcher, RpcClient
+from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.outbox import Outbox
 from cfnode.rpc.reply import notification
 from cfnode.rpc.table.errors import BUSY, explain

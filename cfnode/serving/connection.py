@@ -38,7 +38,7 @@ from cfnode.serving.inbox import Applications
 from cfnode.serving.limits import KEEP_ALIVE_S, REQUEST_HEAD_TIMEOUT_S
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply
-from cfnode.serving.short_request import RequestAdmission, ShortRequest, short_request
+from cfnode.serving.short_request import RequestAdmission, ShortRequest, WaitingCall, short_request
 
 __all__ = ["Messages", "ServedConnection", "ShortRequests"]
 
@@ -69,13 +69,20 @@ class ShortRequests(Protocol[C]):
         None if the request is refused, or has to come to hypercorn as a scope.
         """
 
-    def answer_now(self, admission: RequestAdmission[C], body: bytes) -> Reply | None:
-        """Return the whole answer, with its head, to a call that needs no waiting; None for any other."""
+    def answer_now(self, admission: RequestAdmission[C], body: bytes) -> Reply | WaitingCall[Any] | None:
+        """Return the whole answer, with its head, to a call that needs no waiting.
+
+        A call that needs waiting is returned, for `answer`; None for any other body.
+        """
 
     async def answer(
-        self, connection: ServedConnection, admission: RequestAdmission[C], body: bytes
+        self,
+        connection: ServedConnection,
+        admission: RequestAdmission[C],
+        body: bytes,
+        waiting: WaitingCall[Any] | None,
     ) -> Reply:
-        """Return the whole answer, with its head."""
+        """Return the whole answer, with its head. `waiting`: the call, where it has been parsed."""
         ...
 
 
@@ -117,6 +124,8 @@ class ServedConnection(TCPServer):
         self._short = short
         self._admission: RequestAdmission[Any] | None = None
         """What the head of the last short request allows."""
+        self._waiting: WaitingCall[Any] | None = None
+        """The call of the request that has just been received, parsed."""
         self.session: Messages | None = None
         """The application's side of the WebSocket, once it is open."""
         self._is_between = True
@@ -240,7 +249,11 @@ class ServedConnection(TCPServer):
         elif (admission := self._admission) is not None and self._is_between and admission.covers(data):
             start = len(admission.head)
             if len(data) == start + admission.length and self._short is not None:
-                reply = self._short.answer_now(admission, data[start:])
+                answer = self._short.answer_now(admission, data[start:])
+                if isinstance(answer, WaitingCall):
+                    self._waiting = answer
+                else:
+                    reply = answer
             if reply is not None:
                 self._is_reading_head, self._since = False, trio.current_time()
         if reply is not None:
@@ -295,8 +308,9 @@ class ServedConnection(TCPServer):
                 await self.turn.take()
             start, end = len(admission.head), len(admission.head) + admission.length
             self._is_answering = True
+            waiting, self._waiting = self._waiting, None
             try:
-                await self._send_reply(await self._short.answer(self, admission, data[start:end]))
+                await self._send_reply(await self._short.answer(self, admission, data[start:end], waiting))
             finally:
                 self._is_answering = False
             if self.context.terminated.is_set():

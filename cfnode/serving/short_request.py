@@ -20,10 +20,10 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
-__all__ = ["RequestAdmission", "ShortRequest", "short_request"]
+__all__ = ["RequestAdmission", "ShortRequest", "WaitingCall", "short_request"]
 
 C = TypeVar("C")
-"""The type of the application's own data about a client."""
+"""The type of the application's own data about a client, or of its calls."""
 
 MAX_SHORT_HEAD_BYTES: Final = 8 * 1024
 """Bytes of the request line and the headers."""
@@ -78,6 +78,13 @@ class RequestAdmission(Generic[C]):
         if len(data) < len(self.head) + self.length or not data.startswith(self.head):
             return False
         return self.ends is None or not self.ends.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall(Generic[C]):
+    """A call that the application has parsed, and whose answer needs waiting."""
+
+    call: C
 
 
 def short_request(data: bytes) -> ShortRequest | None:

@@ -13,7 +13,8 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import AccessPolicy, allows_unsafe
-from cfnode.rpc.dispatch import Dispatcher, RpcClient
+from cfnode.rpc.client import RpcClient
+from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.methods import BROKER_METHODS, LP
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.server import TOO_MANY_CONNECTIONS

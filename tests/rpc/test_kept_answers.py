@@ -12,7 +12,8 @@ from cfnode.core.jsonrpc import RpcCall, parse
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import kept_answers
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.dispatch import Dispatcher, RpcClient
+from cfnode.rpc.client import RpcClient
+from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import BROKER_METHODS, EVERYWHERE, LP
 from cfnode.rpc.substrate import chain, state
