@@ -16,15 +16,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
 from cfnode.network import model
+from tests.conftest import PEERS
 from tests.support.node.notifications import EventQueue
 
 MASTER = "block-announces/1"
 BACKENDS = ("libp2p-yamux-0.12", "libp2p-yamux-0.13", "litep2p")
 LIMITS, NOTIFICATION_LIMITS = model.RequestLimits(), model.NotificationLimits()
 Report = dict[str, Any]
+
+
+def rust_program() -> Path:
+    """The peer's program; skips the test if it has not been built."""
+    path = PEERS / "rust" / "release" / "substrate-peer"
+    if not path.exists():
+        pytest.skip("the Rust peer is not here: scripts/peers builds it (needs cargo)")
+    return path
 
 
 class RustProtocol(EventQueue):

@@ -20,8 +20,7 @@ from cfnode.network.model import RequestFailed
 from cfnode.network.service import NetworkService
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
-from tests.conftest import PEERS
-from tests.interop.rust_network import BACKENDS, RustNetwork, running_network
+from tests.interop.rust_network import BACKENDS, RustNetwork, running_network, rust_program
 from tests.network.conftest import GENESIS, address_of, running, service
 from tests.node.conftest import MakeRig, make_rig
 from tests.node.mini import Rig, put, tx, voter_set, voters_of
@@ -43,11 +42,8 @@ ONE_AFTER_ANOTHER, AT_ONCE = 60, 19
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """Return the peer's program."""
-    path = PEERS / "rust" / "release" / "substrate-peer"
-    if not path.exists():
-        pytest.skip("the Rust peer is not here: scripts/peers builds it (needs cargo)")
-    return path
+    """Return the peer\'s program."""
+    return rust_program()
 
 
 @pytest.fixture(params=BACKENDS)
