@@ -13,11 +13,14 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfnode.core import jsonrpc
 from cfnode.rpc.access import AccessDecision, AccessPolicy, RequestHeaders
+from cfnode.rpc.dispatch import Dispatcher
+from cfnode.rpc.table.rows import Method
 from cfnode.serving import connection as connection_module
 from cfnode.serving.shares import MIN_IDLE_S
 from cfnode.serving.short_request import MAX_SHORT_BODY_BYTES, MAX_SHORT_HEAD_BYTES, short_request
-from tests.rpc.clients import Http, served
+from tests.rpc.clients import Http, StandIn, served
 from tests.support.rpc.rows import ROWS
 
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["x"]}'
@@ -240,3 +243,30 @@ async def test_a_connection_is_not_idle_while_it_answers(mock_clock: trio.testin
         mock_clock.jump(MIN_IDLE_S + 1)
         async with Http(port) as other:
             assert (await other.post(b"{}")).status == 429
+
+
+async def soon(node: StandIn) -> str:
+    """Answer after a turn of the loop."""
+    await trio.lowlevel.checkpoint()
+    return "soon"
+
+
+async def test_a_request_whose_answer_waits_is_parsed_and_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, try_now, parsed, tried = jsonrpc._parse_call, Dispatcher._text_now, 0, 0
+
+    def counted_parse(*arguments: Any, **named: Any) -> Any:
+        nonlocal parsed
+        parsed += 1
+        return parse(*arguments, **named)
+
+    def counted_try(*arguments: Any) -> Any:
+        nonlocal tried
+        tried += 1
+        return try_now(*arguments)
+
+    monkeypatch.setattr(jsonrpc, "_parse_call", counted_parse)
+    monkeypatch.setattr(Dispatcher, "_text_now", counted_try)
+    async with served((Method("test_soon", soon),)) as port, Http(port) as http:
+        for _ in range(4):
+            assert (await http.call("test_soon"))["result"] == "soon"
+    assert (parsed, tried) == (4, 4)
