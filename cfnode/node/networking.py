@@ -14,14 +14,13 @@ from cfnode.network.settings import NetworkSettings
 from cfnode.network.useful_peers import USEFUL_PEERS_FILE as USEFUL_PEERS
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config, NetworkConfig
-from cfnode.node.metrics import NetworkCounters
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.sync.service import ChainSync, trusted_genesis
 from cfnode.node.sync.warping.authority_set_cache import AUTHORITY_SETS_FILE, AuthoritySetCache
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
 
-__all__ = ["chain_sync", "listen_addresses", "network_counters", "open_network"]
+__all__ = ["chain_sync", "listen_addresses", "open_network"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -73,26 +72,6 @@ def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
         except MultiaddrError as error:
             log.warning("Skipping a malformed address: %s", error)
     return tuple(addresses)
-
-
-def network_counters(network: NetworkService, sync: ChainSync) -> NetworkCounters:
-    """Return the counters of network and sync for the metrics."""
-    return NetworkCounters(
-        peers=lambda: network.peer_count,
-        received=lambda: network.bytes_received,
-        sent=lambda: network.bytes_sent,
-        held=lambda: network.bytes_held,
-        bans=lambda: network.bans,
-        listening=lambda: len(network.listening),
-        discovered=lambda: network.known_nodes,
-        highest=lambda: sync.peer_set.median_claim,
-        sync_peers=lambda: len(sync.peer_set),
-        is_syncing=lambda: sync.progress.is_syncing,
-        round=lambda: sync.finality.rounds.completed_number,
-        votes=lambda: sync.finality.votes_cast,
-        propagated=lambda: sync.transactions_propagated,
-        traffic=network.traffic,
-    )
 
 
 def chain_sync(

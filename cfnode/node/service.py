@@ -34,7 +34,7 @@ from cfnode.node.informant import Informant
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics.port import serve_metrics
-from cfnode.node.networking import chain_sync, network_counters, open_network
+from cfnode.node.networking import chain_sync, open_network
 from cfnode.node.node import Node, Producer
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.pool.transaction import Limit
@@ -149,7 +149,7 @@ async def _assemble(
         excused=lambda: produces or sync.progress.is_syncing,
         no_peers_reason=lambda: no_peers_reason(network),
     )
-    metrics = NodeMetrics(described, chain, pool, network_counters(network, sync), liveness)
+    metrics = NodeMetrics(described, chain, pool, network, sync, liveness)
     metrics.watch_machine(executor, store)
     return Node(
         config=config,

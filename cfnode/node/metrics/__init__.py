@@ -5,7 +5,6 @@ values.
 """
 
 from cfnode.node.metrics.figures import BrokerFigures, ProviderFigures
-from cfnode.node.metrics.network import NetworkCounters
 from cfnode.node.metrics.node import Identity, NodeMetrics
 
-__all__ = ["BrokerFigures", "Identity", "NetworkCounters", "NodeMetrics", "ProviderFigures"]
+__all__ = ["BrokerFigures", "Identity", "NodeMetrics", "ProviderFigures"]

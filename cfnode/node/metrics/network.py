@@ -5,54 +5,30 @@ Protocols of the network have their full names (`/…/sync/2`), as in Substrate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
+from cfnode.network.service import NetworkService
 from cfnode.network.traffic import ConnectionTraffic, Distribution, Traffic
 from cfnode.node.metrics.registry import MetricsRegistry, Sample, by_label
+from cfnode.node.sync.service import ChainSync
 
-__all__ = ["NetworkCounters", "follow_network"]
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkCounters:
-    """The counters of network and sync: peers, bytes since the start, bytes held, bans, known nodes.
-
-    `highest`: the best block that peers claim. `sync_peers`: peers that have announced a block. `round`: the
-    last completed GRANDPA round; None before the set is known. `votes`: votes cast here, by stage.
-    `propagated`: transactions sent to peers.
-    """
-
-    peers: Callable[[], int]
-    received: Callable[[], int]
-    sent: Callable[[], int]
-    held: Callable[[], int]
-    bans: Callable[[], int]
-    listening: Callable[[], int]
-    discovered: Callable[[], int]
-    highest: Callable[[], int]
-    sync_peers: Callable[[], int]
-    is_syncing: Callable[[], bool]
-    round: Callable[[], int | None]
-    votes: Callable[[], Mapping[int, int]]
-    propagated: Callable[[], int]
-    traffic: Traffic
+__all__ = ["follow_network"]
 
 
-def follow_network(registry: MetricsRegistry, network: NetworkCounters) -> None:
+def follow_network(registry: MetricsRegistry, network: NetworkService, sync: ChainSync) -> None:
     """Export the counters of network and sync at each scrape."""
     read = registry.read
-    read("substrate_sub_libp2p_peers_count", network.peers)
-    read("substrate_sub_libp2p_is_major_syncing", network.is_syncing)
-    read("substrate_sync_peers", network.sync_peers)
-    read("substrate_sync_propagated_transactions", network.propagated)
-    read("substrate_finality_grandpa_round", network.round)
-    read("substrate_sub_libp2p_network_bytes_total", network.received, "in")
-    read("substrate_sub_libp2p_network_bytes_total", network.sent, "out")
-    read("substrate_sub_libp2p_listeners_local_addresses", network.listening)
-    read("substrate_sub_libp2p_peerset_num_discovered", network.discovered)
-    read("cfnode_peer_bans_total", network.bans)
-    read("cfnode_network_held_bytes", network.held)
+    read("substrate_sub_libp2p_peers_count", lambda: network.peer_count)
+    read("substrate_sub_libp2p_is_major_syncing", lambda: sync.progress.is_syncing)
+    read("substrate_sync_peers", lambda: len(sync.peer_set))
+    read("substrate_sync_propagated_transactions", lambda: sync.transactions_propagated)
+    read("substrate_finality_grandpa_round", lambda: sync.finality.rounds.completed_number)
+    read("substrate_sub_libp2p_network_bytes_total", lambda: network.bytes_received, "in")
+    read("substrate_sub_libp2p_network_bytes_total", lambda: network.bytes_sent, "out")
+    read("substrate_sub_libp2p_listeners_local_addresses", lambda: len(network.listening))
+    read("substrate_sub_libp2p_peerset_num_discovered", lambda: network.known_nodes)
+    read("cfnode_peer_bans_total", lambda: network.bans)
+    read("cfnode_network_held_bytes", lambda: network.bytes_held)
     _follow_connections(registry, network.traffic.connections)
     _follow_notifications(registry, network.traffic)
     _follow_requests(registry, network.traffic)

@@ -15,6 +15,7 @@ from prometheus_client import Histogram
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE
+from cfnode.network.service import NetworkService
 from cfnode.node.chain.view import ChainView
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics.account import AccountMetrics
@@ -26,11 +27,12 @@ from cfnode.node.metrics.figures import (
     broker_metrics,
     provider_metrics,
 )
-from cfnode.node.metrics.network import NetworkCounters, follow_network
+from cfnode.node.metrics.network import follow_network
 from cfnode.node.metrics.registry import MetricsRegistry, by_label
 from cfnode.node.metrics.rpc import RpcMetrics
 from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.signing.submission_tally import SubmissionTally
+from cfnode.node.sync.service import ChainSync
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 
@@ -58,23 +60,24 @@ class NodeMetrics:
         identity: Identity,
         chain: ChainView,
         pool: TransactionPool,
-        network: NetworkCounters,
+        network: NetworkService,
+        sync: ChainSync,
         liveness: Liveness,
     ) -> None:
         self._registry = MetricsRegistry(identity.chain)
         self._rpc = RpcMetrics(self._registry)
         self._broker: AccountMetrics[BrokerFigures] | None = None
         self._provider: AccountMetrics[ProviderFigures] | None = None
-        self._chain, self._is_syncing = chain, network.is_syncing
+        self._chain, self._sync = chain, sync
         self._proposals: Histogram | None = None
         self._last_proposal: int | None = None
         self._identify(identity)
-        self._follow_chain(chain, network, is_development=identity.chain_type == DEVELOPMENT)
+        self._follow_chain(chain, is_development=identity.chain_type == DEVELOPMENT)
         self._follow_liveness(liveness)
-        follow_network(self._registry, network)
+        follow_network(self._registry, network, sync)
         self._follow_pool(pool)
         if identity.authoring:
-            self._follow_author(network)
+            self._follow_author(sync)
 
     async def scrape(self) -> bytes:
         """Return the text of all metrics; if there is a new block, read the keys' accounts first."""
@@ -151,7 +154,7 @@ class NodeMetrics:
     def _readable_block(self) -> bytes | None:
         """Return the best block's hash; None while the node is syncing and has only the genesis state."""
         best = self._chain.best
-        return None if self._is_syncing() and best.number == 0 else best.hash
+        return None if self._sync.progress.is_syncing and best.number == 0 else best.hash
 
     # --- what is read at each scrape
 
@@ -162,7 +165,7 @@ class NodeMetrics:
         self._registry.read("substrate_node_roles", lambda: role)
         self._registry.read("substrate_process_start_time_seconds", lambda: started)
 
-    def _follow_chain(self, chain: ChainView, network: NetworkCounters, *, is_development: bool) -> None:
+    def _follow_chain(self, chain: ChainView, *, is_development: bool) -> None:
         read = self._registry.read
 
         def now() -> float:
@@ -170,7 +173,7 @@ class NodeMetrics:
 
         read("substrate_block_height", lambda: chain.best.number, "best")
         read("substrate_block_height", lambda: chain.finalized.number, "finalized")
-        read("substrate_block_height", lambda: max(chain.best.number, network.highest()), "sync_target")
+        read("substrate_block_height", self._sync_target, "sync_target")
         read("substrate_number_leaves", lambda: chain.leaves)
         read("cfnode_local_faults", lambda: chain.faults.total)
         self._registry.read_many(
@@ -181,6 +184,9 @@ class NodeMetrics:
         read("cfnode_finalized_block_age_seconds", lambda: finalized_age(chain, now()))
         imports = self._registry.histogram("substrate_block_verification_and_import_time")
         chain.on_import_time = imports.labels(*self._registry.labels()).observe
+
+    def _sync_target(self) -> int:
+        return max(self._chain.best.number, self._sync.peer_set.median_claim)
 
     def _follow_liveness(self, liveness: Liveness) -> None:
         self._registry.read("cfnode_seconds_since_last_block", lambda: liveness.silence)
@@ -196,10 +202,10 @@ class NodeMetrics:
         read("substrate_sub_txpool_block_transactions_pruned", lambda: pool.counts.pruned)
         read("substrate_sub_txpool_block_transactions_resubmitted", lambda: pool.counts.resubmitted)
 
-    def _follow_author(self, network: NetworkCounters) -> None:
+    def _follow_author(self, sync: ChainSync) -> None:
         read = self._registry.read
-        read("substrate_finality_grandpa_prevotes_total", lambda: network.votes()[PREVOTE])
-        read("substrate_finality_grandpa_precommits_total", lambda: network.votes()[PRECOMMIT])
+        read("substrate_finality_grandpa_prevotes_total", lambda: sync.finality.votes_cast[PREVOTE])
+        read("substrate_finality_grandpa_precommits_total", lambda: sync.finality.votes_cast[PRECOMMIT])
         proposals = self._registry.histogram("substrate_proposer_block_constructed")
         self._proposals = proposals.labels(*self._registry.labels())
         read("substrate_proposer_number_of_transactions", lambda: self._last_proposal)
