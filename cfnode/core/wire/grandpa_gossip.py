@@ -21,7 +21,16 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.wire.errors import WireError, reading
 
-__all__ = ["MAX_CATCH_UP_BYTES", "MAX_COMMIT", "SUFFIX", "GossipMessage", "decode_gossip", "encode_commit"]
+__all__ = [
+    "MAX_CATCH_UP_BYTES",
+    "MAX_COMMIT",
+    "SUFFIX",
+    "GossipMessage",
+    "decode_catch_up",
+    "decode_commit",
+    "decode_gossip",
+    "encode_commit",
+]
 
 SUFFIX = "grandpa/1"
 
@@ -47,6 +56,22 @@ _DECODERS: dict[int | None, Callable[[bytes], GossipMessage]] = {
 def encode_commit(commit: CommitMessage) -> bytes:
     """Return the whole message of a commit, with its leading `COMMIT` byte."""
     return bytes((COMMIT,)) + commit.encode()
+
+
+def decode_commit(data: bytes) -> CommitMessage:
+    """Return the commit in these bytes. Raises WireError, also for a message of another kind."""
+    message = decode_gossip(data)
+    if not isinstance(message, CommitMessage):
+        raise WireError(f"GRANDPA message: kind {data[0]} in place of a commit")
+    return message
+
+
+def decode_catch_up(data: bytes) -> CatchUp:
+    """Return the catch-up in these bytes. Raises WireError, also for a message of another kind."""
+    message = decode_gossip(data)
+    if not isinstance(message, CatchUp):
+        raise WireError(f"GRANDPA message: kind {data[0]} in place of a catch-up")
+    return message
 
 
 def decode_gossip(data: bytes) -> GossipMessage:

@@ -19,6 +19,8 @@ __all__ = [
     "LightResponse",
     "RemoteCall",
     "RemoteRead",
+    "decode_call",
+    "decode_read",
     "decode_request",
     "encode_answer",
     "is_call",
@@ -80,6 +82,22 @@ def decode_request(data: bytes) -> RemoteCall | RemoteRead:
             if inner is not None:
                 return read(Message.decode(inner, max_fields=MAX_LIGHT_KEYS + 8))
     raise WireError("light request: neither a call nor a read")
+
+
+def decode_call(data: bytes) -> RemoteCall:
+    """Return the call that the request asks for; raise WireError, also for another request."""
+    request = decode_request(data)
+    if not isinstance(request, RemoteCall):
+        raise WireError("light request: a read in place of a call")
+    return request
+
+
+def decode_read(data: bytes) -> RemoteRead:
+    """Return the keys that the request asks for; raise WireError, also for another request."""
+    request = decode_request(data)
+    if not isinstance(request, RemoteRead):
+        raise WireError("light request: a call in place of a read")
+    return request
 
 
 def is_call(data: bytes) -> bool:

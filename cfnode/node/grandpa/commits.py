@@ -31,7 +31,7 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.header import Header
 from cfnode.core.wire import WireError
-from cfnode.core.wire.grandpa_gossip import decode_gossip
+from cfnode.core.wire.grandpa_gossip import decode_commit
 from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import PeerNetwork
 from cfnode.node.asking import reputation
@@ -41,7 +41,7 @@ from cfnode.node.threads import check_in_thread
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded, StoreError
 
-__all__ = ["OURS", "Commits"]
+__all__ = ["Commits"]
 
 log = logging.getLogger("cfnode.grandpa")
 
@@ -51,11 +51,11 @@ COMMIT_TURN_S = 0.1
 TURN_AFTER_USELESS_COMMIT_S = 2.0
 """Seconds until the next commit of a peer after one that proves nothing: decoding it took a millisecond."""
 
-OURS = ""
-"""The peer id of a commit that this node assembled from checked votes."""
+Sender = str | None
+"""The peer that has sent a commit; None for one that this node assembled from checked votes."""
 
-Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[bool]]
-"""A function of (peer, block, its justification) that has the chain verify it; it returns False for invalid
+Finalize = Callable[[Sender, BlockRef, EncodedJustification], Awaitable[bool]]
+"""A function of (sender, block, its justification) that has the chain verify it; it returns False for invalid
 votes."""
 
 
@@ -66,9 +66,9 @@ class Commits:
         self._network = network
         self._chain = chain
         self._finalize = finalize
-        self._queued: dict[str, bytes | CommitMessage] = {}
-        self._next_turn: dict[str, float] = {}
-        self._waiting: dict[str, tuple[bytes, CommitMessage]] = {}
+        self._queued: dict[Sender, bytes | CommitMessage] = {}
+        self._next_turn: dict[Sender, float] = {}
+        self._waiting: dict[Sender, tuple[bytes, CommitMessage]] = {}
         self._arrival = Wakeup()
 
     def received(self, peer: str, data: bytes) -> None:
@@ -78,7 +78,7 @@ class Commits:
 
     def add_own(self, message: CommitMessage) -> None:
         """Queue a commit that this node assembled from single votes."""
-        self._queued[OURS] = message
+        self._queued[None] = message
         self._arrival.notify()
 
     def block_imported(self, block: bytes) -> None:
@@ -89,46 +89,46 @@ class Commits:
 
     def forget(self, peer: str) -> None:
         """Drop the commits of a peer that has disconnected."""
-        for by_peer in (self._queued, self._waiting, self._next_turn):
-            by_peer.pop(peer, None)
+        self._queued.pop(peer, None)
+        self._waiting.pop(peer, None)
+        self._next_turn.pop(peer, None)
 
     async def run(self) -> None:
         """Verify queued commits until cancelled."""
         while True:
             arrival = self._arrival.next
-            peer, turn = min(
-                ((peer, self._next_turn.get(peer, 0.0)) for peer in self._queued),
-                key=lambda entry: entry[1], default=(None, math.inf),
-            )  # fmt: skip
-            if peer is None or turn > trio.current_time():
+            turn = min(map(self._turn_of, self._queued), default=math.inf)
+            if turn > trio.current_time():
                 with trio.move_on_at(turn):
                     await arrival.wait()
                 continue
-            if peer != OURS:
-                self._next_turn[peer] = trio.current_time() + COMMIT_TURN_S
-            await self._take(peer, self._queued.pop(peer))
+            sender = min(self._queued, key=self._turn_of)
+            if sender is not None:
+                self._next_turn[sender] = trio.current_time() + COMMIT_TURN_S
+            await self._take(sender, self._queued.pop(sender))
 
-    async def _take(self, peer: str, message: bytes | CommitMessage) -> None:
+    def _turn_of(self, sender: Sender) -> float:
+        return self._next_turn.get(sender, 0.0)
+
+    async def _take(self, peer: Sender, message: bytes | CommitMessage) -> None:
         if isinstance(message, bytes):
             try:
-                decoded = await check_in_thread(decode_gossip, message)
+                message = await check_in_thread(decode_commit, message)
             except WireError as error:
                 self._useless(peer, reputation.BAD_MESSAGE, str(error))
                 return
-            assert isinstance(decoded, CommitMessage)
-            message = decoded
         await self._judge(peer, message)
 
-    def _useless(self, peer: str, change: int, reason: str) -> None:
+    def _useless(self, peer: Sender, change: int, reason: str) -> None:
         self._slow_down(peer)
-        if peer != OURS:
+        if peer is not None:
             self._network.report(peer, change, reason)
 
-    def _slow_down(self, peer: str) -> None:
+    def _slow_down(self, peer: Sender) -> None:
         if peer in self._next_turn:
             self._next_turn[peer] = trio.current_time() + TURN_AFTER_USELESS_COMMIT_S
 
-    async def _judge(self, peer: str, message: CommitMessage) -> None:
+    async def _judge(self, peer: Sender, message: CommitMessage) -> None:
         target = BlockRef(message.commit.target_hash, message.commit.target_number)
         try:
             voters = await self._chain.voters()
@@ -138,7 +138,7 @@ class Commits:
             blocks = blocks_between(message, self._chain)
             headers = await trio.to_thread.run_sync(self._headers, blocks)
         except UnknownVote as unknown:
-            if peer == OURS or peer in self._next_turn:  # else it has disconnected meanwhile
+            if peer is None or peer in self._next_turn:  # else it has disconnected meanwhile
                 self._waiting[peer] = unknown.block, message
         except FinalityError as error:
             self._useless(peer, reputation.BAD_GOSSIP, str(error))

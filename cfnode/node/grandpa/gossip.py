@@ -51,7 +51,7 @@ from cfnode.node.asking.asker import Asker
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.errors import BadJustification, FinalityRefused
 from cfnode.node.chain.events import BlocksFinalized, ChainReset, Imported
-from cfnode.node.grandpa.commits import OURS, Commits
+from cfnode.node.grandpa.commits import Commits
 from cfnode.node.grandpa.neighbors import NEIGHBOR_RESEND_S, Neighbors
 from cfnode.node.grandpa.round_catch_up import RoundCatchUp
 from cfnode.node.grandpa.rounds import Rounds
@@ -319,18 +319,21 @@ class FinalityGossip:
         self._offer(peer, packet)
 
     async def _finalize(
-        self, peer: str, block: BlockRef, justification: bytes | EncodedJustification
+        self, peer: str | None, block: BlockRef, justification: bytes | EncodedJustification
     ) -> bool:
-        """Have the chain verify a justification of a peer; return False if it is invalid."""
+        """Have the chain verify a justification of a peer; return False if it is invalid.
+
+        `peer`: None for votes that this node has collected.
+        """
         try:
             await self._chain.finalize(block.hash, justification)
         except BadJustification as error:
-            if peer != OURS:
+            if peer is not None:
                 log.warning("Peer %s sent invalid votes: %s", peer, error)
                 self._network.report(peer, reputation.BAD_GOSSIP, str(error))
             return False
         except FinalityRefused as error:
-            log.debug("Votes of %s do not finalize a block: %s", peer, error)
+            log.debug("Votes of %s do not finalize a block: %s", peer or "this node", error)
         except (LocalFault, StateDiscarded) as fault:
             log.warning("Votes for #%d could not be verified: %s", block.number, fault)
         return True

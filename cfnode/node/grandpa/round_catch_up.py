@@ -19,7 +19,7 @@ import trio
 
 from cfnode.core.grandpa import AuthoritySet, CatchUp, CatchUpRequest
 from cfnode.core.wire import WireError
-from cfnode.core.wire.grandpa_gossip import decode_gossip
+from cfnode.core.wire.grandpa_gossip import decode_catch_up
 from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import NotificationProtocol, PeerNetwork
 from cfnode.node.asking import reputation
@@ -106,11 +106,10 @@ class RoundCatchUp:
 
     async def _take(self, peer: str, request: CatchUpRequest, data: bytes) -> None:
         try:
-            answer = await check_in_thread(decode_gossip, data)
+            answer = await check_in_thread(decode_catch_up, data)
         except WireError as error:
             self._network.report(peer, reputation.BAD_MESSAGE, str(error))
             return
-        assert isinstance(answer, CatchUp)
         if request.set_id != self._rounds.set_id:
             return  # another set has begun meanwhile
         fault = await check_in_thread(_fault, answer, request, self._rounds.voters)

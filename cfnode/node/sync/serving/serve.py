@@ -108,14 +108,11 @@ class SyncServer:
 
     async def _light(self, peer: str, data: bytes) -> bytes | None:
         if light.is_call(data):
-            request = light.decode_request(data)
-            assert isinstance(request, light.RemoteCall)
+            request = light.decode_call(data)
             async with self._calls.turn(peer):
                 call = self._chain.states.prove_call(request.block, request.method, request.data)
                 return light.encode_answer(await call, call=True)
         return await self._reads.run(peer, lambda: self._read(data))
 
     def _read(self, data: bytes) -> bytes:
-        request = light.decode_request(data)
-        assert isinstance(request, light.RemoteRead)
-        return light.LightResponse(tuple(read_proof(self._store, request))).encode()
+        return light.LightResponse(tuple(read_proof(self._store, light.decode_read(data)))).encode()
