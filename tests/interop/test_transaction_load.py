@@ -1,7 +1,7 @@
 """Peers over rust-libp2p and litep2p that send hundreds of transactions a second, as loaded validators do.
 
-A light node of ours downloads its state from such a peer for a minute, with 300 transactions a second beside
-it, and follows the chain for five minutes after that, with 200 a second. Each transaction comes in a
+A light node of ours downloads its state from such a peer for a minute, with 300 transactions a second at
+the same time, and follows the chain for five minutes after that, with 200 a second. Each transaction comes in a
 notification of its own, as from a Substrate node.
 """
 
@@ -46,7 +46,7 @@ MAX_LAG = 3
 
 
 class LoadedValidator:
-    """The author of a mini chain behind a Rust peer, which also sends transactions as fast as it is told."""
+    """The author of a mini chain behind a Rust peer, which also sends transactions at a given rate."""
 
     def __init__(self, program: Path, backend: str, rig: Rig) -> None:
         self.rig = rig
@@ -67,7 +67,7 @@ class LoadedValidator:
     async def _make_blocks(self) -> None:
         """A block each few seconds, with all that was sent since the one before; it is final at once."""
         while True:
-            await trio.sleep(BLOCK_S)
+            await trio.sleep(BLOCK_S)  # the pace of the chain
             included, self._pending = self._pending, []
             await self.next_block(*included)
 
@@ -86,7 +86,7 @@ class LoadedValidator:
                 assert self.transactions.send(peer, encode_transactions([extrinsic]))
                 self._pending.append(extrinsic)
                 self.sent += 1
-            await trio.sleep(0.01)
+            await trio.sleep(0.01)  # the rate is what is tested
 
 
 async def grow_large(validator: LoadedValidator) -> None:
@@ -108,7 +108,7 @@ async def validator(
     serve = validator.network._handlers["state/2"]
 
     async def serve_slowly(peer: str, data: bytes) -> bytes | None:
-        await trio.sleep(RANGE_S)
+        await trio.sleep(RANGE_S)  # a slow server
         return await serve(peer, data)
 
     validator.network._handlers["state/2"] = serve_slowly
@@ -142,7 +142,7 @@ class Watched:
             has_followed = has_followed or (behind == 0 and not self.node.sync.progress.is_syncing)
             self.lag = max(self.lag, behind if has_followed else 0)
             self.unsent = max(self.unsent, self.validator.sent - self.received)
-            await trio.sleep(0.1)
+            await trio.sleep(0.1)  # between two samples
 
 
 @asynccontextmanager
