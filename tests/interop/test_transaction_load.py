@@ -175,7 +175,10 @@ async def test_a_node_stays_connected_and_in_step_under_hundreds_of_transactions
                 await validator.send(node.id, PER_SECOND, 1)
             assert trio.current_time() - began > DOWNLOAD_S * 0.8
             await validator.send(node.id, PER_SECOND_THEN, FOLLOWING_S)
-            await until(lambda: watched.received == validator.sent)
+            await until(
+                lambda: watched.received == validator.sent,
+                lambda: f"{watched.received} of {validator.sent} transactions were read",
+            )
             await until(lambda: node.rig.chain.finalized == validator.rig.chain.finalized)
             assert watched.lag <= MAX_LAG
             assert watched.unsent < MAX_UNSENT
