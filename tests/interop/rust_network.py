@@ -30,7 +30,7 @@ Report = dict[str, Any]
 
 
 def rust_program() -> Path:
-    """The peer's program; skips the test if it has not been built."""
+    """Return the peer's program; skip the test if it has not been built."""
     path = PEERS / "rust" / "release" / "substrate-peer"
     if not path.exists():
         pytest.skip("the Rust peer is not here: scripts/peers builds it (needs cargo)")

@@ -42,7 +42,7 @@ ONE_AFTER_ANOTHER, AT_ONCE = 60, 19
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """Return the peer\'s program."""
+    """Return the peer's program."""
     return rust_program()
 
 

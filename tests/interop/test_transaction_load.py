@@ -1,8 +1,8 @@
 """Peers over rust-libp2p and litep2p that send hundreds of transactions a second, as loaded validators do.
 
 A light node of ours downloads its state from such a peer for a minute, with 300 transactions a second at
-the same time, and follows the chain for five minutes after that, with 200 a second. Each transaction comes in a
-notification of its own, as from a Substrate node.
+the same time, and follows the chain for five minutes after that, with 200 a second. Each transaction comes in
+a notification of its own, as from a Substrate node.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class LoadedValidator:
             task_status.started()
 
     async def _make_blocks(self) -> None:
-        """A block each few seconds, with all that was sent since the one before; it is final at once."""
+        """Make a block each few seconds, with all that was sent since the one before; it is final at once."""
         while True:
             await trio.sleep(BLOCK_S)  # the pace of the chain
             included, self._pending = self._pending, []
@@ -90,7 +90,7 @@ class LoadedValidator:
 
 
 async def grow_large(validator: LoadedValidator) -> None:
-    """A state of so many ranges that its download takes the time of the test."""
+    """Make a state of so many ranges that its download takes the time of the test."""
     for number in range(int(2 * DOWNLOAD_S / RANGE_S)):
         value = f"{number:03}".ljust(RANGE_BYTES, ".")
         await validator.next_block(tx("writer", number, put(f"large {number}", value)))

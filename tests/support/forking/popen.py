@@ -56,8 +56,10 @@ def _settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _programs() -> tuple[str, ...]:
-    """Programs that cfnode gives to an interpreter: executor, compiler, reader of a database, node of
-    `cfnode.testing`."""
+    """Return the programs that cfnode gives to an interpreter.
+
+    They are the executor, the compiler, the reader of a damaged database, and the node of `cfnode.testing`.
+    """
     from cfnode.runtime import child
     from cfnode.runtime.wasm import artefacts
     from cfnode.store import verify
