@@ -15,7 +15,7 @@ from collections.abc import Callable
 from cfnode.runtime.wasm.host.signature import HostError, host_function
 from cfnode.runtime.wasm.host.storage import option
 
-__all__ = ["Environment"]
+__all__ = ["HostEnvironment"]
 
 _NO_RECORDER = (1 << 64) - 1
 """The size of a storage proof without a recorder."""
@@ -27,7 +27,7 @@ _KEPT_LINES = 8
 _KEPT_LENGTH = 1_000
 
 
-class Environment:
+class HostEnvironment:
     """Host functions of the parts Miscellaneous, Logging and Offchain Index, and of tracing."""
 
     version_of: Callable[[bytes], bytes | None]
