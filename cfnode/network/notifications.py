@@ -28,7 +28,7 @@ from cfnode.network.backoff import BackOff
 from cfnode.network.connection import PeerConnection
 from cfnode.network.events import EventQueue
 from cfnode.network.exchange import propose
-from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, ProtocolOpened, Received
+from cfnode.network.interface import Accept, NotificationEvent, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import NotificationTraffic
 
@@ -94,7 +94,7 @@ class _Link:
 
 
 class Notifications:
-    """One notification protocol with all its peers (model.NotificationProtocol)."""
+    """One notification protocol with all its peers (interface.NotificationProtocol)."""
 
     def __init__(
         self, name: str, handshake: Callable[[], bytes], limits: NotificationLimits, accept: Accept

@@ -18,12 +18,12 @@ from typing import Any
 
 import trio
 
-from cfnode.network import model
+from cfnode.network import interface
 from tests.support.node.notifications import EventQueue
 
 MASTER = "block-announces/1"
 BACKENDS = ("libp2p-yamux-0.12", "libp2p-yamux-0.13", "litep2p")
-LIMITS, NOTIFICATION_LIMITS = model.RequestLimits(), model.NotificationLimits()
+LIMITS, NOTIFICATION_LIMITS = interface.RequestLimits(), interface.NotificationLimits()
 Report = dict[str, Any]
 
 
@@ -52,13 +52,13 @@ class RustProtocol(EventQueue):
             case "opened":
                 self.open.add(peer)
                 self.sender.send_nowait(
-                    model.ProtocolOpened(peer, bytes.fromhex(report["handshake"]), inbound=True)
+                    interface.ProtocolOpened(peer, bytes.fromhex(report["handshake"]), inbound=True)
                 )
             case "notified" if peer in self.open:
-                self.sender.send_nowait(model.Received(peer, bytes.fromhex(report["data"])))
+                self.sender.send_nowait(interface.Received(peer, bytes.fromhex(report["data"])))
             case "closed" if peer in self.open:
                 self.open.discard(peer)
-                self.sender.send_nowait(model.Closed(peer))
+                self.sender.send_nowait(interface.Closed(peer))
 
 
 class RustNetwork:
@@ -69,7 +69,7 @@ class RustNetwork:
         self._orders, self._ordered = trio.open_memory_channel[bytes](math.inf)
         self._ids = itertools.count(1)
         self._waiting: dict[int, tuple[trio.Event, Report]] = {}
-        self._handlers: dict[str, model.RequestHandler] = {}
+        self._handlers: dict[str, interface.RequestHandler] = {}
         self._protocols: dict[str, RustProtocol] = {}
         self._dialed = False
         self.connected: set[str] = set()
@@ -156,10 +156,10 @@ class RustNetwork:
     # What a chain's sync uses
 
     @property
-    def peers(self) -> Mapping[str, model.PeerInfo]:
+    def peers(self) -> Mapping[str, interface.PeerInfo]:
         """The peers with which a protocol is open."""
         return {
-            peer: model.PeerInfo(peer, "", not self._dialed, opened=frozenset(
+            peer: interface.PeerInfo(peer, "", not self._dialed, opened=frozenset(
                 name for name, protocol in self._protocols.items() if peer in protocol.peers
             ))
             for peer in self.connected
@@ -181,11 +181,14 @@ class RustNetwork:
         await done.wait()
         del self._waiting[number]
         if answer["event"] == "failed":
-            raise model.RequestFailed(answer["why"])
+            raise interface.RequestFailed(answer["why"])
         return bytes.fromhex(answer["data"])
 
     def serve_requests(
-        self, protocol: str, handler: model.RequestHandler | None, limits: model.RequestLimits = LIMITS
+        self,
+        protocol: str,
+        handler: interface.RequestHandler | None,
+        limits: interface.RequestLimits = LIMITS,
     ) -> None:
         """Answer the requests of a protocol by a handler."""
         if handler is not None:
@@ -193,7 +196,7 @@ class RustNetwork:
 
     def notifications(
         self, protocol: str, handshake: Callable[[], bytes],
-        limits: model.NotificationLimits = NOTIFICATION_LIMITS, accept: model.Accept | None = None,
+        limits: interface.NotificationLimits = NOTIFICATION_LIMITS, accept: interface.Accept | None = None,
     ) -> RustProtocol:  # fmt: skip
         """Declare a notification protocol to the program."""
         self._protocols[protocol] = RustProtocol(self, protocol, handshake)

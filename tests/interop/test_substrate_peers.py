@@ -16,7 +16,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import LightResponse, RemoteRead
 from cfnode.network import RequestLimits
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.network.service import NetworkService
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet

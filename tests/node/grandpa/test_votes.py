@@ -28,7 +28,7 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.keys import Keypair
 from cfnode.core.wire.grandpa_gossip import decode_gossip
-from cfnode.network.model import ProtocolOpened, Received
+from cfnode.network.interface import ProtocolOpened, Received
 from cfnode.node.asking import reputation
 from cfnode.node.chain.call_cache import Call
 from cfnode.node.grandpa.neighbors import MIN_NEIGHBOR_REPEAT_S, Neighbors

@@ -7,7 +7,7 @@ import trio.testing
 
 from cfnode.core.grandpa import NeighborPacket
 from cfnode.core.wire.transactions import encode_transactions
-from cfnode.network.model import Received
+from cfnode.network.interface import Received
 from cfnode.network.notifications import Notifications
 from cfnode.node.sync import transactions
 from tests.node.mini import tx
