@@ -79,7 +79,7 @@ class RustNetwork:
         self.peer_id = self.address = ""
 
     def order(self, what: str, **arguments: Any) -> None:
-        """One line for the program."""
+        """Write one line for the program."""
         self._orders.send_nowait(json.dumps({"do": what, **arguments}).encode() + b"\n")
 
     def dial(self, address: str) -> None:
@@ -92,7 +92,7 @@ class RustNetwork:
         return sum(report["event"] == event for report in self.log)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Until cancelled; started when the program listens."""
+        """Run until cancelled; started when the program listens."""
         async with trio.open_nursery() as nursery:
             start = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             process: trio.Process = await nursery.start(start, self._command)

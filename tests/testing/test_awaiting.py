@@ -72,7 +72,7 @@ class Chain(Script):
         raise AssertionError(method)
 
     def awaited(self, cursor: Cursor, name: str, blocks: int = 10) -> tuple[int, int] | None:
-        """Block and index of the next event; None if it does not occur."""
+        """Return block and index of the next event; None if it does not occur."""
         try:
             event: Event = self.run(advance_to(cursor, "Swapping", name, blocks), self.session)
         except NotReached:

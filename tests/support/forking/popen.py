@@ -56,7 +56,7 @@ def _settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _programs() -> tuple[str, ...]:
-    """Programs that cfnode gives to an interpreter: executor, compiler, the node of `cfnode.testing`."""
+    """Return the programs that cfnode gives to an interpreter: executor, compiler, and test nodes."""
     from cfnode.runtime import child
     from cfnode.runtime.wasm import artefacts
     from cfnode.testing import node
@@ -85,7 +85,7 @@ def kind_of(arguments: Any) -> str:
 
 
 def is_running(process: subprocess.Popen[Any]) -> bool:
-    """Whether a child of this process runs; neither waits for it nor takes its exit code."""
+    """Return whether a child of this process runs; neither waits for it nor takes its exit code."""
     if process.returncode is not None:
         return False
     try:
@@ -192,7 +192,7 @@ _HOME = _network()
 
 
 def _is_plain(bound: Mapping[str, Any]) -> bool:
-    """Whether the start asks for nothing that only `exec` gives, or that the order does not say.
+    """Return whether the start asks for nothing that only `exec` gives, or that the order does not say.
 
     A thread in another network namespace starts its programs there, which no fork of the server can.
     """
