@@ -183,11 +183,11 @@ def text(union: Union, prefix: str = "") -> str:
     return " | ".join(parts)
 
 
-def _one(found: Type, prefix: str) -> str:
-    head = f"{prefix}{found.head}" if found.is_class else found.head
-    if found == Type("tuple"):
+def _one(kind: Type, prefix: str) -> str:
+    head = f"{prefix}{kind.head}" if kind.is_class else kind.head
+    if kind == Type("tuple"):
         return "tuple[()]"
-    inner = ", ".join(text(argument, prefix) for argument in found.arguments)
+    inner = ", ".join(text(argument, prefix) for argument in kind.arguments)
     return f"{head}[{inner}]" if inner else head
 
 
@@ -363,7 +363,7 @@ class Classes:
 
     def _add(
         self,
-        found: dict[str | None, _Fields],
+        by_name: dict[str | None, _Fields],
         name: str | None,
         fields: tuple[FieldOf, ...],
         catalog: Catalog,
@@ -376,7 +376,7 @@ class Classes:
         if fields and fields[0][0] is None:
             value_type = rows[0][1] if len(rows) == 1 else (Type("tuple", tuple(union for _, union in rows)),)
             rows = [("value", value_type)]
-        found.setdefault(name, _Fields()).add(
+        by_name.setdefault(name, _Fields()).add(
             (attribute(str(field_name)), union) for field_name, union in rows
         )
 

@@ -48,7 +48,7 @@ ALLOWED = {
 """Files that may use a decoder, and why."""
 
 
-def found(text: str) -> Iterator[tuple[int, str]]:
+def decoders_in(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of each decoder that a module uses."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and (name := _dotted(node)) in DECODERS:
@@ -73,7 +73,7 @@ def faults() -> Iterator[str]:
     """Yield a line for each decoder in a file that may have none, and for each allowed file without one."""
     for path in sorted((ROOT / FOLDER).rglob("*.py")):
         name = str(path.relative_to(ROOT))
-        places = list(found(path.read_text()))
+        places = list(decoders_in(path.read_text()))
         if name not in ALLOWED:
             for line, decoder in places:
                 yield f"{name}:{line}: {decoder}: read foreign text by core/foreign.py: {DECODERS[decoder]}"

@@ -18,7 +18,7 @@ AT_ONCE, NEVER = 0.0, float("inf")
 
 @pytest.fixture
 def patient_clock() -> Iterator[MockClock]:
-    """Time jumps when all tasks wait and no thread is at work."""
+    """Let time jump when all tasks wait and no thread is at work."""
     clock = MockClock(autojump_threshold=AT_ONCE)
     run_sync, threads = trio.to_thread.run_sync, 0
 

@@ -98,7 +98,7 @@ def fork_server(cache: None) -> Iterator[None]:
 
 @pytest.fixture
 def new_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each program of the test starts anew: for what a fork cannot show (tests/support/forking)."""
+    """Start each program of the test anew: for what a fork cannot show (tests/support/forking)."""
     monkeypatch.setenv(SWITCH, "0")
 
 
@@ -115,7 +115,7 @@ def shared(*parts: str) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
-    """Runtimes that tests compile are not kept among the user's; all processes of a run share them.
+    """Keep runtimes that tests compile apart from the user's; all processes of a run share them.
 
     The user's configuration file is not read.
     """
@@ -137,7 +137,7 @@ def hangups() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def made_once() -> Iterator[None]:
-    """Nodes of this process do not compute what another one has computed."""
+    """Let nodes of this process not compute what another one has computed."""
     with pytest.MonkeyPatch.context() as patch:
         remember(patch.setattr)
         yield
@@ -145,7 +145,7 @@ def made_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def metadata_v15() -> bytes:
-    """Metadata V15 of runtime 2.2.3 (spec_version 20203), SCALE bytes beginning with `meta`."""
+    """Return metadata V15 of runtime 2.2.3 (spec_version 20203), SCALE bytes beginning with `meta`."""
     return shared("vectors", "chainflip", "metadata-v15-20203.scale").read_bytes()
 
 
@@ -200,7 +200,7 @@ def pyright() -> Path:
 def polkadot(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Reader | None]:
-    """@polkadot/api, where it is installed; where it is not, a test of its own is skipped."""
+    """Yield @polkadot/api; without it, a test of its own is skipped."""
     try:
         modules: Path = request.getfixturevalue("node_modules")
     except pytest.skip.Exception:

@@ -65,12 +65,12 @@ class NodeProcess:
 
 
 def command(*arguments: str) -> list[str]:
-    """`cfnode` in this interpreter."""
+    """Return `cfnode` in this interpreter."""
     return [sys.executable, "-m", "cfnode", *arguments]
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Of a newcomer: an empty home, nothing of ours set."""
+    """Return the environment of a newcomer: an empty home, nothing of ours set."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CFNODE_", "XDG_"))}
     return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT)}
 

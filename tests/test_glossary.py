@@ -31,7 +31,7 @@ NAME = re.compile(r"`([A-Z]\w*[a-z]\w*|c[fn]\w*_\w+|dev_\w+[a-z]|cfnode[/.][\w./
 
 @cache
 def sources() -> str:
-    """All modules of the package, one behind the other."""
+    """Return all modules of the package, one behind the other."""
     return "\n".join(path.read_text() for path in sorted((ROOT / "cfnode").rglob("*.py")))
 
 

@@ -14,7 +14,7 @@ from cfnode.cli.values import WholeNumber
 from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.safe_text import origin_of
 
-NODE_POLL_S = 0.2
+WAIT_POLL_S = 0.2
 """Polling interval in seconds."""
 
 
@@ -77,4 +77,4 @@ def wait(
             return
         if time.monotonic() >= deadline:
             raise CommandFailure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK, name=name)
-        time.sleep(min(NODE_POLL_S, max(0.0, deadline - time.monotonic())))
+        time.sleep(min(WAIT_POLL_S, max(0.0, deadline - time.monotonic())))

@@ -15,10 +15,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.dev_pages import DEV_PAGES, act
 from cfnode.dashboard.guard import SECURITY_HEADERS, form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.node import RpcNode
+from cfnode.dashboard.page_context import PageContext
 from cfnode.dashboard.pages import PAGES, Page
 from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
 from cfnode.dashboard.statement_pages import STATEMENT_PAGES
@@ -48,7 +48,7 @@ class Dashboard:
 
     def __init__(self, database: Database, node: RpcNode, tokens: TokenSource) -> None:
         self.restarts = Restarts(log)
-        self._desk = Desk(database, node, tokens, self.restarts)
+        self._context = PageContext(database, node, tokens, self.restarts)
         self._app = Starlette(
             routes=[Route("/", _to_first), Mount(PAGE_PATH_PREFIX, routes=self._routes())],
             exception_handlers={
@@ -61,9 +61,11 @@ class Dashboard:
     async def run(self) -> None:
         """Keep the pages up to date until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.restarts.keep, "the page's updates from the node", self._desk.watch.run)
-            nursery.start_soon(self._desk.pulse.run)
-            nursery.start_soon(self.restarts.keep, "the page's cache", self._desk.cache.run)
+            nursery.start_soon(
+                self.restarts.keep, "the page's updates from the node", self._context.watch.run
+            )
+            nursery.start_soon(self._context.pulse.run)
+            nursery.start_soon(self.restarts.keep, "the page's cache", self._context.cache.run)
 
     def serves(self, method: str, path: str) -> bool:
         """Return whether a request is for the page."""
@@ -105,19 +107,19 @@ class Dashboard:
             session = await self._session(request)
             if session is None:
                 return RedirectResponse(f"{PAGE_PATH_PREFIX}/login", 303)
-            return await page(self._desk, request, session)
+            return await page(self._context, request, session)
 
         return endpoint
 
     async def _session(self, request: Request) -> DashboardSession | None:
-        return (await self._desk.sessions()).read(request.cookies.get(SESSION_COOKIE))
+        return (await self._context.sessions()).read(request.cookies.get(SESSION_COOKIE))
 
     async def _login(self, request: Request) -> Response:
         if request.method == "GET":
             return self._login_form(request)
         require_own_origin(request)
         fields = await form_of(request)
-        cookie = (await self._desk.sessions()).begin(fields.get("token", ""))
+        cookie = (await self._context.sessions()).begin(fields.get("token", ""))
         if cookie is None:
             return self._login_form(request, _BAD_TOKEN)
         answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/", 303)
@@ -125,11 +127,11 @@ class Dashboard:
         return answer
 
     def _login_form(self, request: Request, fault: str = "") -> Response:
-        content = self._desk.part("login.html", fault=fault)
+        content = self._context.part("login.html", fault=fault)
         status = 403 if fault else 200
-        return self._desk.views.page(request, "Log in", content, None, status=status)
+        return self._context.views.page(request, "Log in", content, None, status=status)
 
-    async def _logout(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
+    async def _logout(self, context: PageContext, request: Request, session: DashboardSession) -> Response:
         require_own_origin(request)
         require_own_form(await form_of(request), session.csrf)
         answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/login", 303)
@@ -145,10 +147,10 @@ class Dashboard:
             _set_cookie(request, answer, THEME_COOKIE, fields["theme"], THEME_COOKIE_AGE_S)
         return answer
 
-    async def _events(self, desk: Desk, request: Request, session: DashboardSession) -> Response:
-        if desk.pulse.is_full:
+    async def _events(self, context: PageContext, request: Request, session: DashboardSession) -> Response:
+        if context.pulse.is_full:
             raise HTTPException(503, "Too many browsers follow the page already; close one and try again.")
-        return EventStream(desk.pulse)
+        return EventStream(context.pulse)
 
     # Faults
 
@@ -168,9 +170,9 @@ class Dashboard:
             session = await self._session(request)
         except LedgerError:
             session = None
-        is_dev = session is not None and self._desk.is_dev
-        content = self._desk.part("fault.html", status=status, text=text)
-        views = self._desk.views
+        is_dev = session is not None and self._context.is_dev
+        content = self._context.part("fault.html", status=status, text=text)
+        views = self._context.views
         return views.page(request, "Request failed", content, session, status=status, is_dev=is_dev)
 
 

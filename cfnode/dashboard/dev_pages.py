@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 
 from cfnode.core.refusals import read_refusal, refusal_text
 from cfnode.core.safe_text import printable
-from cfnode.dashboard.desk import MESSAGE_COOKIE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
+from cfnode.dashboard.page_context import MESSAGE_COOKIE, PageContext
 from cfnode.dashboard.pages import Page
 from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, DashboardSession
 from cfnode.dashboard.views import PAGE_PATH_PREFIX
@@ -30,38 +30,38 @@ _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _KEY: Final = re.compile(r"[0-9]{1,9}|0x[0-9a-f]{64}")
 
 
-def _require_dev(desk: Desk) -> None:
-    if not desk.is_dev:
+def _require_dev(context: PageContext) -> None:
+    if not context.is_dev:
         raise HTTPException(404, "There is no such page.")
 
 
-async def controls(desk: Desk, request: Request, session: DashboardSession) -> Response:
+async def controls(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the page with forms for what a test does to the chain."""
-    _require_dev(desk)
+    _require_dev(context)
     prefilled = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
 
     async def make() -> str:
-        channels = await desk.books.read(lambda connection: open_channels(connection, MAX_CHANNEL_CHOICES))
-        return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=prefilled)
+        channels = await context.books.read(lambda connection: open_channels(connection, MAX_CHANNEL_CHOICES))
+        return context.part("dev.html", csrf=session.csrf, channels=channels, asked=prefilled)
 
-    return await desk.respond(request, session, "Controls", make, is_live=False)
+    return await context.respond(request, session, "Controls", make, is_live=False)
 
 
-async def act(desk: Desk, request: Request, session: DashboardSession) -> Response:
+async def act(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Do what a form requests, and go back to the controls."""
     require_own_origin(request)
     fields = await form_of(request)
     require_own_form(fields, session.csrf)
-    _require_dev(desk)
+    _require_dev(context)
     action = request.path_params["action"]
     if action not in ACTIONS:
         raise HTTPException(404, "There is no such action.")
     try:
-        text, is_error = await perform(desk.watch.node, action, fields), False
+        text, is_error = await perform(context.watch.node, action, fields), False
     except (BadField, LedgerError) as error:
         text, is_error = _words(error), True
     answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/dev", 303)
-    cookie = (await desk.sessions()).message(text[:400], is_error=is_error)
+    cookie = (await context.sessions()).message(text[:400], is_error=is_error)
     answer.set_cookie(
         MESSAGE_COOKIE,
         cookie,
@@ -82,43 +82,43 @@ def _words(error: Exception) -> str:
     return printable(error.message if refusal is None else refusal_text(refusal))
 
 
-async def blocks(desk: Desk, request: Request, session: DashboardSession) -> Response:
+async def blocks(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the page of the newest blocks."""
-    _require_dev(desk)
+    _require_dev(context)
     text = request.query_params.get("before")
     if text is not None and not _NUMBER.fullmatch(text):
         raise HTTPException(404, "There is no such page.")
 
     async def make() -> str:
-        lines = await _asked(desk, lambda: desk.explorer.lines(None if text is None else int(text)))
+        lines = await _asked(context, lambda: context.explorer.lines(None if text is None else int(text)))
         next_before = lines[-1].number if lines and lines[-1].number > 0 else None
-        return desk.part("blocks.html", view=lines, following=next_before, is_first=text is None)
+        return context.part("blocks.html", view=lines, following=next_before, is_first=text is None)
 
-    return await desk.respond(request, session, "Blocks", make)
+    return await context.respond(request, session, "Blocks", make)
 
 
-async def block(desk: Desk, request: Request, session: DashboardSession) -> Response:
+async def block(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the page of one block."""
-    _require_dev(desk)
+    _require_dev(context)
     key = request.path_params["key"]
     page = None
     if _KEY.fullmatch(key):
-        page = await _asked(desk, lambda: desk.explorer.page(key))
+        page = await _asked(context, lambda: context.explorer.page(key))
     if page is None:
         raise HTTPException(404, "There is no such block.")
 
     async def make() -> str:
-        return desk.part("block.html", view=page)
+        return context.part("block.html", view=page)
 
-    return await desk.respond(request, session, f"Block {page.number}", make, is_live=False)
+    return await context.respond(request, session, f"Block {page.number}", make, is_live=False)
 
 
-async def _asked(desk: Desk, ask: Callable[[], Awaitable[T]]) -> T:
+async def _asked(context: PageContext, ask: Callable[[], Awaitable[T]]) -> T:
     """Await a request to the node. Raise LedgerError, also for an answer without the expected members."""
     try:
         return await ask()
     except (TypeError, KeyError, ValueError, AttributeError, IndexError):
-        raise NodeError(f"{desk.watch.node.origin} sent a malformed answer: is it a node?") from None
+        raise NodeError(f"{context.watch.node.origin} sent a malformed answer: is it a node?") from None
 
 
 DEV_PAGES: Final[dict[str, Page]] = {"/dev": controls, "/blocks": blocks, "/blocks/{key}": block}

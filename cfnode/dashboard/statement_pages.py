@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from cfnode.core import ss58
-from cfnode.dashboard.desk import Desk
+from cfnode.dashboard.page_context import PageContext
 from cfnode.dashboard.pages import Page
 from cfnode.dashboard.sessions import DashboardSession
 from cfnode.ledger.block_times import block_range, times_of
@@ -95,44 +95,44 @@ def _format(text: str) -> StatementFormat:
     return FORMATS[text]
 
 
-async def statements(desk: Desk, request: Request, session: DashboardSession) -> Response:
+async def statements(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the form, with the periods of the books."""
     form = StatementForm({"period": "", "account": "", "partner": "", "format": "xlsx"}, {}, {})
-    return await _page(desk, request, session, form)
+    return await _page(context, request, session, form)
 
 
-async def download(desk: Desk, request: Request, session: DashboardSession) -> Response:
+async def download(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the file of a statement, or the form again with its faults."""
-    partners = await _partners(desk)
+    partners = await _partners(context)
     form = StatementForm.read(request.query_params, partners, time.time_ns() // 1_000_000)
     if form.faults:
-        return await _page(desk, request, session, form, status=400)
+        return await _page(context, request, session, form, status=400)
     values = form.values
     statement = LedgerStatement(
-        desk.books.database, values["period"], account=values["account"], partner=values["partner"]
+        context.books.database, values["period"], account=values["account"], partner=values["partner"]
     )
-    span = await desk.books.read(_span)
+    span = await context.books.read(_span)
     return StatementFile(
         statement, values["format"], is_whole=span is not None and span[1] >= statement.period.end
     )
 
 
 async def _page(
-    desk: Desk, request: Request, session: DashboardSession, form: StatementForm, status: int = 200
+    context: PageContext, request: Request, session: DashboardSession, form: StatementForm, status: int = 200
 ) -> Response:
     async def make() -> str:
-        span = await desk.books.read(_span)
+        span = await context.books.read(_span)
         periods = [] if span is None else list(_periods(*span))
-        partners = await _partners(desk)
-        return desk.part(
+        partners = await _partners(context)
+        return context.part(
             "statements.html", form=form, periods=periods, partners=partners, formats=tuple(FORMATS.values())
         )
 
-    return await desk.respond(request, session, "Statements", make, is_live=False, status=status)
+    return await context.respond(request, session, "Statements", make, is_live=False, status=status)
 
 
-async def _partners(desk: Desk) -> list[str]:
-    partners = await desk.books.run(lambda: listed(desk.books.database))
+async def _partners(context: PageContext) -> list[str]:
+    partners = await context.books.run(lambda: listed(context.books.database))
     return [partner.name for partner in partners[:MAX_PARTNER_CHOICES]]
 
 

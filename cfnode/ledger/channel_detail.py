@@ -8,8 +8,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from cfnode.ledger import schema
-from cfnode.ledger.find import ChannelLine, channel_lines
 from cfnode.ledger.heights import heights
+from cfnode.ledger.search import ChannelLine, channel_lines
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.swap_list import with_times
 from cfnode.swaps.identity import ChannelId

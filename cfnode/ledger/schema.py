@@ -346,7 +346,7 @@ SEARCH: Final = tuple(
     Index(f"{table.name}_by_{name}", table.c[name], table.c.block, table.c.event)
     for table, name in ((channels, "destination"), (requests, "destination"), (requests, "refund_address"))
 )
-"""Indexes of the search (`find.py`), which give the newest rows with an address first."""
+"""Indexes of the search (`search.py`), which give the newest rows with an address first."""
 
 BY_BLOCK: Final = tuple(
     table

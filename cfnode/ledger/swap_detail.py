@@ -16,7 +16,6 @@ from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
 from cfnode.ledger.day_totals import STABLE
-from cfnode.ledger.find import ChannelLine, channel_lines
 from cfnode.ledger.recent_swaps import (
     FailedPayoutLine,
     SwapNow,
@@ -25,6 +24,7 @@ from cfnode.ledger.recent_swaps import (
     swaps_now,
 )
 from cfnode.ledger.reports import PayoutFact, payout_facts, related
+from cfnode.ledger.search import ChannelLine, channel_lines
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.ledger.swap_list import with_times
 from cfnode.swaps.identity import ChannelId

@@ -1,6 +1,6 @@
 """Peer-to-peer networking of the node with trio, over the connection machines of `core`."""
 
-from cfnode.network.model import (
+from cfnode.network.interface import (
     Closed,
     NotificationLimits,
     NotificationProtocol,

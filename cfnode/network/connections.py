@@ -22,7 +22,7 @@ from cfnode.network.admission import ConnectionAdmission, origin_of
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import OnSubstream, PeerConnection
 from cfnode.network.dnsaddr import resolve
-from cfnode.network.model import PeerInfo
+from cfnode.network.interface import PeerInfo
 from cfnode.network.peer_store import PeerStore
 from cfnode.network.settings import NetworkSettings
 from cfnode.network.traffic import ConnectionTraffic, counting

@@ -13,7 +13,7 @@ from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.kademlia import KnownPeer, Lookup, RoutingTable
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.interface import RequestFailed, RequestLimits
 
 __all__ = ["FIND_NODE_LIMITS", "Discovery"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import trio
 
-from cfnode.network.model import Closed, NotificationEvent, ProtocolOpened, Received
+from cfnode.network.interface import Closed, NotificationEvent, ProtocolOpened, Received
 
 __all__ = ["EventQueue"]
 

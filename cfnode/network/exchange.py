@@ -24,7 +24,7 @@ from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.flow.fairness import FairSlots
 from cfnode.flow.rate import Rate
 from cfnode.network.connection import PeerConnection
-from cfnode.network.model import (
+from cfnode.network.interface import (
     PeerRequestRefused,
     RequestFailed,
     RequestHandler,

@@ -20,7 +20,7 @@ from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.network.admission import USEFUL_SLOTS, newest_of_largest_network
 from cfnode.network.connection import PeerConnection
 from cfnode.network.connections import Peer
-from cfnode.network.model import BLOCK_ANNOUNCES
+from cfnode.network.interface import BLOCK_ANNOUNCES
 from cfnode.network.notifications import Notifications
 from cfnode.network.settings import NetworkSettings
 

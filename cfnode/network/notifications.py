@@ -28,7 +28,7 @@ from cfnode.network.backoff import BackOff
 from cfnode.network.connection import PeerConnection
 from cfnode.network.events import EventQueue
 from cfnode.network.exchange import propose
-from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, ProtocolOpened, Received
+from cfnode.network.interface import Accept, NotificationEvent, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import NotificationTraffic
 
@@ -36,7 +36,7 @@ __all__ = ["Notifications"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-OPENING_TIMEOUT_S = 10.0
+PROTOCOL_OPENING_TIMEOUT_S = 10.0
 """Seconds for a handshake, and for the peer to open its own direction."""
 MESSAGE_TIMEOUT_S = 60.0
 """Seconds within which a notification that has begun has to be complete."""
@@ -94,7 +94,7 @@ class _Link:
 
 
 class Notifications:
-    """One notification protocol with all its peers (model.NotificationProtocol)."""
+    """One notification protocol with all its peers (interface.NotificationProtocol)."""
 
     def __init__(
         self, name: str, handshake: Callable[[], bytes], limits: NotificationLimits, accept: Accept
@@ -194,7 +194,7 @@ class Notifications:
         """Serve the peer's direction: its handshake, then its notifications."""
         frames = Frames(self._limits.handshake)
         frames.feed(first)
-        with trio.fail_after(OPENING_TIMEOUT_S):
+        with trio.fail_after(PROTOCOL_OPENING_TIMEOUT_S):
             handshake = await substream.receive_frame(frames)
         if handshake is None:
             raise RemoteError(f"{self.name}: no handshake")
@@ -251,7 +251,7 @@ class Notifications:
         try:
             with link.scope():
                 async with link.connection.substream() as substream:
-                    with trio.fail_after(OPENING_TIMEOUT_S):
+                    with trio.fail_after(PROTOCOL_OPENING_TIMEOUT_S):
                         await self._open_substream(substream)
                         await link.theirs.wait()
                     await self._announce(link)

@@ -1,6 +1,6 @@
 """The network service of a node: connections, protocols, peers and discovery put together.
 
-`NetworkService` is the `PeerNetwork` (model.py) over real connections: it listens and dials, keeps one
+`NetworkService` is the `PeerNetwork` (interface.py) over real connections: it listens and dials, keeps one
 connection with each peer, keeps the protocols open (`membership.py`), answers identify, ping and Kademlia,
 and disconnects peers that break the rules. Declare the protocols, then `run` it.
 """
@@ -36,8 +36,7 @@ from cfnode.network.exchange import (
     answer_pings,
     ask,
 )
-from cfnode.network.membership import Membership
-from cfnode.network.model import (
+from cfnode.network.interface import (
     Accept,
     NotificationLimits,
     PeerInfo,
@@ -45,6 +44,7 @@ from cfnode.network.model import (
     RequestHandler,
     RequestLimits,
 )
+from cfnode.network.membership import Membership
 from cfnode.network.notifications import Notifications
 from cfnode.network.peer_store import PeerStore
 from cfnode.network.reports import Reports
@@ -115,7 +115,7 @@ class NetworkService:
         }
         self.serve_requests("kad", self._discovery.answer, KAD_LIMITS)
 
-    # For the rest of the node (model.Network)
+    # For the rest of the node (interface.PeerNetwork)
 
     @property
     def peers(self) -> Mapping[str, PeerInfo]:

@@ -15,7 +15,7 @@ import trio
 
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.network.connection import NO_PONG, UNUSED, PeerConnection
-from cfnode.network.model import RequestFailed, RequestTimedOut
+from cfnode.network.interface import RequestFailed, RequestTimedOut
 
 __all__ = [
     "ConnectionTraffic",

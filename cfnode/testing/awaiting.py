@@ -30,7 +30,7 @@ __all__ = ["Cursor", "advance_to", "begin", "revert", "snapshot"]
 
 __tracebackhide__ = expected
 
-MAX_EARLIER_BLOCKS = 100
+MAX_SEARCHED_BLOCKS = 100
 """Maximum blocks below the best one in which a search begins: a node keeps the state of 128."""
 MAX_NODE_SNAPSHOTS = 32
 """Snapshots that a node keeps."""
@@ -141,7 +141,7 @@ def _start(session: ClientSession, cursor: Cursor, best: int) -> Steps[int]:
     if cursor.place is None:
         cursor.place = EventPlace(best, (yield from _hash(session, best)), frozenset())
     # Above the best block, the cursor is of a chain that was reverted; what is left of it was searched.
-    return min(max(cursor.place.number, best - MAX_EARLIER_BLOCKS), best + 1)
+    return min(max(cursor.place.number, best - MAX_SEARCHED_BLOCKS), best + 1)
 
 
 def _next_in(

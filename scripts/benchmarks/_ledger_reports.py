@@ -86,17 +86,17 @@ def _figures(database: Database) -> dict[str, Callable[[], Any]]:
     def reported(name: str, of: str | None) -> list[Any]:
         return [list(record.items()) for record in report(database, name, day, of)]
 
-    found: dict[str, Callable[[], Any]] = {
+    calls: dict[str, Callable[[], Any]] = {
         f"report {name} of a day": partial(reported, name, None) for name in NAMES
     }
-    found["report fees of a day, one account"] = lambda: reported("fees", account)
-    found["statement of a day, one account"] = lambda: list(LedgerStatement(database, month, account).lines())
-    found["page of a channel"] = lambda: [read(lambda books: channel_of(books, *channel))]
-    found["page of open channels"] = lambda: read(open_channels)
-    found["page now: open channels"] = lambda: [read(open_count)]
-    found["page now: swaps"] = lambda: read(recent_swaps)
-    found["page of failed payouts"] = lambda: read(failed_payouts)
-    return found
+    calls["report fees of a day, one account"] = lambda: reported("fees", account)
+    calls["statement of a day, one account"] = lambda: list(LedgerStatement(database, month, account).lines())
+    calls["page of a channel"] = lambda: [read(lambda books: channel_of(books, *channel))]
+    calls["page of open channels"] = lambda: read(open_channels)
+    calls["page now: open channels"] = lambda: [read(open_count)]
+    calls["page now: swaps"] = lambda: read(recent_swaps)
+    calls["page of failed payouts"] = lambda: read(failed_payouts)
+    return calls
 
 
 def _chosen(connection: Connection) -> tuple[int, tuple[str, int], str]:

@@ -20,7 +20,7 @@ from cfnode.core.wire.announces import BlockAnnounce
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.light import RemoteRead
 from cfnode.core.wire.state import StateRequest
-from cfnode.network.model import RequestHandler
+from cfnode.network.interface import RequestHandler
 from scripts.redteam_suite.peers import SOURCE, Stranger, in_turns, sources, use_source_addresses
 from scripts.redteam_suite.rpc_wire import WebSocket
 from scripts.redteam_suite.target import Target

@@ -17,7 +17,7 @@ from typing import Any
 
 import trio
 
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.network.transport import DialError
 from scripts.redteam_suite.peers import Roles, Stranger
 from scripts.redteam_suite.rpc_wire import RpcFailed, WebSocket

@@ -23,7 +23,7 @@ from cfnode.core.p2p.multistream import MULTISTREAM_HEADER, Dialer, line
 from cfnode.core.p2p.noise import NoiseHandshake as NoiseHandshake
 from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
-from cfnode.network.model import RequestHandler, RequestLimits
+from cfnode.network.interface import RequestHandler, RequestLimits
 from cfnode.network.service import NetworkService
 from cfnode.network.settings import NetworkSettings
 from scripts.redteam_suite.rpc_wire import connect

@@ -14,7 +14,7 @@ from typing import Any
 
 import trio
 
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.network.transport import DialError
 from scripts.redteam_suite.figures import MAX_IN_S, Result, last_lines, program_errors
 from scripts.redteam_suite.honest import CHANNEL

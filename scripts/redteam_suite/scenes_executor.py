@@ -23,7 +23,7 @@ from cfnode.cli.client import CallRefused, NodeUnreachable
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.core.wire.blocks import Attributes, BlockRequest
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from scripts.benchmarks.follow import remarks
 from scripts.redteam_suite.figures import MAX_IN_S, MAX_LAG, Result, children, last_lines, program_errors
 from scripts.redteam_suite.load import Times

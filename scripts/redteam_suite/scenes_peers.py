@@ -23,7 +23,7 @@ from cfnode.core.trie import ordered_root
 from cfnode.core.wire.announces import BlockAnnounce
 from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
 from cfnode.core.wire.transactions import encode_transactions
-from cfnode.network.model import Received
+from cfnode.network.interface import Received
 from scripts.benchmarks.follow import remarks
 from scripts.redteam_suite.attacks_chain import SILENT, Author
 from scripts.redteam_suite.figures import Result, children, last_lines, program_errors, signal_all

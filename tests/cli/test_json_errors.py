@@ -24,7 +24,7 @@ FREE = (click.types.StringParamType, click.types.UnprocessedParamType, click.Pat
 
 
 def error_of(*line: str) -> tuple[int, dict[str, Any]]:
-    """Exit code and error of a command with --json, which has to be alone on one line of standard output."""
+    """Return exit code and error of a command with --json: the only line of standard output."""
     code, out, err = run(*line, "--json")
     assert (err, out.count("\n")) == ("", 1), (line, out, err)
     document = json.loads(out)
@@ -85,7 +85,7 @@ def test_each_command_that_asks_a_node_is_played_without_one() -> None:
 
 @pytest.fixture(scope="module")
 def books(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """URL of new books."""
+    """Return URL of new books."""
     url = sqlite_url(tmp_path_factory.mktemp("books") / "ledger.sqlite")
     database = Database(url)
     database.migrate()

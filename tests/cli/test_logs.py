@@ -153,7 +153,7 @@ raise KeyError("end")
 
 
 def parsed(text: str) -> list[dict[str, Any]]:
-    """Each line of a log; raises ValueError for one that is no JSON."""
+    """Return each line of a log; raises ValueError for one that is no JSON."""
     return [json.loads(line) for line in text.splitlines()]
 
 

@@ -128,7 +128,7 @@ def the_same(file: Path, text: str) -> None:
 
 
 def watched(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One refresh of `status --watch`, and Ctrl-C."""
+    """Watch one refresh of `status --watch`, and press Ctrl-C."""
 
     def interrupt(seconds: float) -> None:
         raise KeyboardInterrupt

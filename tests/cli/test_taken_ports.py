@@ -15,7 +15,7 @@ from tests.support.cli.shell import Shell
 
 @pytest.fixture
 def taken() -> Iterator[list[int]]:
-    """Three ports on which something listens."""
+    """Yield three ports on which something listens."""
     with ExitStack() as sockets:
         opened = [sockets.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
         yield [listener.getsockname()[1] for listener in opened]

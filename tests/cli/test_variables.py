@@ -28,7 +28,7 @@ def cfnode(tmp_path: Path) -> Shell:
 
 
 def flags() -> list[tuple[tuple[str, ...], click.Option]]:
-    """Each option that `--help` lists, with its command."""
+    """Return each option that `--help` lists, with its command."""
     with click.Context(cli) as ctx:
         options = [
             (path, option) for path, command in commands_below(cli, ctx) for option in options_of(command)

@@ -47,7 +47,7 @@ async def doubled(holder: HeldContext[int]) -> int:
 
 
 def is_running() -> bool:
-    """Whether this thread has a trio run."""
+    """Return whether this thread has a trio run."""
     try:
         trio.lowlevel.current_trio_token()
     except RuntimeError:

@@ -21,7 +21,7 @@ COUNCIL_OF_THREE = {"members": [b"\x01" * 32, b"\x02" * 32, b"\x03" * 32], "thre
 
 
 def live_state(metadata: Metadata) -> dict[bytes, bytes]:
-    """Strangers, blocks and time in the state of a chain far from genesis, as its metadata writes them."""
+    """Return the state of a chain far from genesis: strangers, blocks and time."""
     validator_keys = {"aura": STRANGER, "grandpa": STRANGER}
     rows: list[tuple[str, str, tuple[Any, ...], Any]] = [
         ("System", "Number", (), NUMBER),

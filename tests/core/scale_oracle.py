@@ -37,13 +37,13 @@ class Oracle:
         self._registry = self._bt_decode.PortableRegistry.from_metadata_v15(table)
 
     def decode(self, type_ids: list[int], encoded: list[bytes]) -> list[Any]:
-        """All of them in one call: each call copies the type table."""
+        """Return the decoded values, in one call: each call copies the type table."""
         names = [f"scale_info::{type_id}" for type_id in type_ids]
         return self._bt_decode.decode_list(names, self._registry, encoded)
 
 
 def oracle_form(registry: TypeRegistry, type_id: int, value: Any) -> Any:
-    """Our value as the oracle shows it: bytes and lists are tuples, newtypes are tuples of one."""
+    """Return our value as the oracle shows it: bytes and lists are tuples, newtypes are tuples of one."""
     row = registry.type(type_id)
     match row.definition:
         case Composite(fields):

@@ -41,7 +41,7 @@ from cfnode.core.scale.types import PRIMITIVES
 
 
 def hand_made() -> TypeRegistry:
-    """Every kind of type, also those that the runtime 2.2.3 does not use. Types 0 to 14 are the primitives.
+    """Return every kind of type, also those that no runtime uses. Types 0 to 14 are the primitives.
 
     No u256 or i256 inside another type: the oracle does not step over their bytes and goes on reading there.
     """

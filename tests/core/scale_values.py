@@ -161,7 +161,7 @@ class Values:
         return self.integer(int(name[1:]), signed=name[0] == "i")
 
     def integer(self, width: int, signed: bool) -> int:
-        """Often at an edge, often small, sometimes anything."""
+        """Return an integer: often at an edge, often small, sometimes anything."""
         low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
         some = self.random.getrandbits(self.random.randrange(1, width))
         return self.random.choice((low, high, 0, some, min(some + 1, high), -some if signed else some))

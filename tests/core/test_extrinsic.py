@@ -54,7 +54,7 @@ def remark(metadata: Metadata) -> Remark:
 
 
 def parts(extrinsic: bytes) -> tuple[bytes, bytes, bytes]:
-    """(everything before the signature, signature, what follows it) of an sr25519 extrinsic below 16 KiB."""
+    """Return what is before the signature of an sr25519 extrinsic below 16 KiB, the signature, the rest."""
     return extrinsic[:37], extrinsic[37:101], extrinsic[101:]
 
 

@@ -32,7 +32,7 @@ class Sample:
 
 
 def samples(registry: TypeRegistry, values: Values) -> list[Sample]:
-    """Two values of each type that has any, and one of each variant of each enum."""
+    """Return two values of each type that has any, and one of each variant of each enum."""
     chosen: list[tuple[int, Any]] = []
     for row in registry.types:
         if values.inhabited(row.id):

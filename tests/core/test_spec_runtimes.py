@@ -36,7 +36,7 @@ from tests.core.live_state import (
 
 @pytest.fixture(scope="module", params=["20203", "20209", "20300"])
 def metadata(request: pytest.FixtureRequest) -> Metadata:
-    """Of 2.2.3, of 2.2.9 and of 2.3.0."""
+    """Return the metadata of 2.2.3, of 2.2.9 and of 2.3.0."""
     path = shared("vectors", "chainflip", f"metadata-v15-{request.param}.scale")
     return decode_metadata(path.read_bytes())
 

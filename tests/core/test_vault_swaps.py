@@ -38,7 +38,7 @@ SOL = ("Sol", b"\x33" * 32)
 
 
 def decoded(data: bytes, *types: str) -> list[Any]:
-    """Values one after the other, by the runtime's types."""
+    """Return values one after the other, by the runtime's types."""
     table, offset, values = DevRuntime().composition.types, 0, []
     ids = [table.id(name) for name in types]
     for type_id in ids:

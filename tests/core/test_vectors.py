@@ -98,7 +98,7 @@ def listed() -> set[str]:
 
 
 def _names(cell: str) -> Iterator[str]:
-    """`header-x-1/2.hex, y.json: roots, z (= w)` to single names."""
+    """Yield the single names in `header-x-1/2.hex, y.json: roots, z (= w)`."""
     for part in re.split(r", ", re.sub(r":.*", "", cell)):
         for name in re.findall(r"[^()=\s]+", part):
             numbers = re.fullmatch(r"(.*-)(\d)/(\d)(\..*)?", name)
@@ -109,7 +109,7 @@ def _names(cell: str) -> Iterator[str]:
 
 
 def files() -> set[str]:
-    """All vectors there are, but for the lists and licences."""
+    """Return all vectors there are, but for the lists and licences."""
     folder = shared("vectors")
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     return {name for name in names if not Path(name).name.startswith(("README", "LICENSE"))}

@@ -93,7 +93,7 @@ def test_the_hash_is_the_chains_own(metadata: Metadata, call: Any, digest: str) 
 
 
 def in_json(data: TypedData) -> dict[str, Any]:
-    """Typed data as an Ethereum wallet takes it."""
+    """Return typed data as an Ethereum wallet takes it."""
     types = {
         name: [{"name": member, "type": kind} for member, kind in data.types[name]] for name in data.types
     }

@@ -19,7 +19,7 @@ IDENTITY: Point = (0, 1, 1, 0)
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether the equation of ZIP-215 holds."""
+    """Return whether the equation of ZIP-215 holds."""
     scalar = int.from_bytes(signature[32:], "little")
     key, commitment = _decompress(public), _decompress(signature[:32])
     if scalar >= ORDER or key is None or commitment is None:
@@ -30,7 +30,7 @@ def verify(public: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _decompress(encoded: bytes) -> Point | None:
-    """RFC 8032, 5.1.3, but with any y below 2^255 and with the sign bit allowed where x = 0."""
+    """Return the point by RFC 8032, 5.1.3, but with any y below 2^255, and the sign bit where x = 0."""
     value = int.from_bytes(encoded, "little")
     sign, y = value >> 255, (value & (1 << 255) - 1) % P
     u, v = (y * y - 1) % P, (D * y * y + 1) % P

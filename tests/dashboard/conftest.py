@@ -37,7 +37,7 @@ def books(day: Day, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databa
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[Database]:
-    """Books without a block."""
+    """Yield books without a block."""
     database = Database(sqlite_url(tmp_path / "empty.sqlite"))
     database.migrate()
     yield database

@@ -241,7 +241,7 @@ def test_books_with_the_key_are_for_their_owner_alone(empty: Database, tmp_path:
 async def test_a_node_that_only_looks_like_one_of_development_gets_no_controls(books: Database) -> None:
     node = OfficialNode()
     with visitor(books, node) as (page, guest):
-        await page._desk.watch.ask()
+        await page._context.watch.ask()
         await guest.log_in()
         csrf = await guest.csrf()
         assert "Controls" not in (await guest.get("/")).text

@@ -99,7 +99,7 @@ async def test_each_browser_gets_each_block_and_the_page_has_it(
                 text = (await client.get("/web/figures")).text
                 assert f"{number} FLIP" in text
                 assert f"Block {number}" in (await client.get("/web/")).text
-            assert page._desk.pulse._streams == 2
+            assert page._context.pulse._streams == 2
         with database.reading() as connection:
             assert counted_block(connection) == 4
 
@@ -116,7 +116,7 @@ async def test_a_browser_that_goes_away_frees_its_place(
                     break
                 refused = await client.get("/web/events")
                 assert (refused.status_code, "Too many browsers" in refused.text) == (503, True)
-            while page._desk.pulse._streams:  # noqa: ASYNC110  # the server notices when the client has gone
+            while page._context.pulse._streams:  # noqa: ASYNC110  # the server notices when the client has gone
                 await trio.sleep(0.05)
             async with watching(client) as stream:
                 async for _ in stream:
@@ -130,7 +130,7 @@ async def test_a_stream_ends_by_itself_before_the_server_ends_the_connection(
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (page, client, _):
-            while page._desk.pulse.block == 0:  # noqa: ASYNC110  # the page looks for the newest block
+            while page._context.pulse.block == 0:  # noqa: ASYNC110  # the page looks for the newest block
                 await trio.sleep(0.05)
             async with watching(client) as stream:
                 assert [block async for block in stream] == [1]

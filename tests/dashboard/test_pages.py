@@ -37,13 +37,13 @@ async def test_each_page_of_a_development_chain_says_what_time_it_is_there(books
     year_back = (1_700_000_000_000).to_bytes(8, "little").hex()
     node = OfficialNode(system_chainType="Development", state_getStorage=f"0x{year_back}")
     with visitor(books, node) as (page, guest):
-        await page._desk.watch.ask()
+        await page._context.watch.ask()
         await guest.log_in()
         assert re.search(
             r"chain time 2023-11-14 22:13:20 UTC, \d+ d( \d+ h)? behind", await text_of(guest, "/")
         )
     with visitor(books) as (page, guest):
-        await page._desk.watch.ask()
+        await page._context.watch.ask()
         await guest.log_in()
         assert "behind the clock" not in await text_of(guest, "/")
 
@@ -108,7 +108,7 @@ async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database)
 
 async def test_on_a_test_net_the_command_names_it(books: Database) -> None:
     with visitor(books, OfficialNode(system_chain="Chainflip-Perseverance")) as (page, guest):
-        await page._desk.watch.ask()
+        await page._context.watch.ask()
         await guest.log_in()
         text = await text_of(guest, "/payouts")
         assert "cfnode recover --network perseverance --node https://node.example ethereum" in text
@@ -124,7 +124,7 @@ async def test_partners_have_their_budget(empty: Database) -> None:
 
 async def test_health_has_node_and_books(books: Database, day: Day) -> None:
     with visitor(books) as (page, guest):
-        await page._desk.watch.ask()
+        await page._context.watch.ask()
         await guest.log_in()
         text = await text_of(guest, "/health")
         assert "In step" in text
@@ -148,7 +148,7 @@ async def test_a_node_that_is_away_or_says_nonsense_is_named(
     books: Database, answers: dict[str, object], words: str
 ) -> None:
     with visitor(books, OfficialNode(**answers)) as (page, guest):
-        await page._desk.watch.ask()
+        await page._context.watch.ask()
         await guest.log_in()
         answer = await guest.get("/health")
         assert answer.status_code == 200
@@ -237,7 +237,7 @@ async def test_a_page_is_made_once_for_a_block_and_again_for_the_next(empty: Dat
         await guest.get("/partners")
         add(empty, Partner("late", 0))
         assert "late" not in (await guest.get("/partners")).text
-        page._desk.pulse.block = 2
+        page._context.pulse.block = 2
         assert "late" in (await guest.get("/partners")).text
 
 

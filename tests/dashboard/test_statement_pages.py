@@ -21,7 +21,7 @@ ACCOUNT = "cFMTNSQQVfBo2HqtekvhLPfZY764kuJDVFG1EvnnDGYxc3LRW"
 
 @pytest.fixture
 def month(tmp_path: Path) -> Database:
-    """Books of November 2026, and a partner without swaps."""
+    """Return books of November 2026, and a partner without swaps."""
     database = Database(sqlite_url(tmp_path / "month.sqlite"))
     fill_books(database)
     add(database, Partner("wallet", 25))

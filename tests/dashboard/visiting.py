@@ -32,7 +32,7 @@ def token(name: str, text: str, *groups: Group) -> Token:
 
 
 def tokens() -> Iterator[Token]:
-    """One token that opens the page, and some that do not."""
+    """Yield one token that opens the page, and some that do not."""
     yield token("shop", "shop-" + "s" * 40, Group.BROKER)
     yield token("operator", TOKEN, Group.ADMIN)
     yield token("reader", "read-" + "r" * 40, Group.READ)

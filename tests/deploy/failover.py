@@ -73,7 +73,7 @@ class Shop:
         self.until(lambda: len(self.answered) >= enough, f"{calls} calls are answered")
 
     def open_channel(self, client: httpx.Client, destination: str) -> None:
-        """One call, and what became of it."""
+        """Make one call, and keep what became of it."""
         method = "broker_requestSwapDepositAddress"
         parameters = (ETHER, ARBITRUM_USDC, destination, 10, None, None, None, REFUND)
         try:
@@ -131,7 +131,7 @@ class Chain:
         return site
 
     def register(self, proxy: Proxy) -> None:
-        """Once all follow the chain, make the account of the key a broker."""
+        """Make the account of the key a broker, once all follow the chain."""
         for site in (self.primary, self.standby):
             wait_until(partial(site.is_in_step, self.authority), f"{site.folder.name} is in step")
         self.authority.call("dev_fundAccount", self.account)
@@ -141,7 +141,7 @@ class Chain:
             assert len(call(client, "broker_registerAccount", path="/broker")["result"]) == 66
 
     def kill_the_primary_with_calls_in_flight(self) -> None:
-        """SIGKILL at a moment at which the chain has transactions of calls that the primary cannot answer."""
+        """Kill the primary while the chain has transactions of calls that it cannot answer."""
         process = self.primary.node.process
         while True:
             process.send_signal(signal.SIGSTOP)

@@ -97,7 +97,7 @@ def haproxy(folder: Path, port: int, addresses: dict[str, str]) -> list[str]:
 
 
 def _is_ready(proxy: subprocess.Popen[bytes], port: int, log: Path) -> bool:
-    """Whether a running proxy accepts connections."""
+    """Return whether a running proxy accepts connections."""
     assert proxy.poll() is None, log.read_text()
     return listens(port)
 

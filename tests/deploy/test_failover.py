@@ -78,7 +78,7 @@ class Machine:
 
 
 def machine_of_the_proxy(folder: Path, proxy: Proxy, chain: Chain) -> Machine:
-    """Its files are those of the test, and systemctl does what the units of Debian do at a reload."""
+    """Return the machine, whose systemctl does what the units of Debian do at a reload."""
     names = {"/etc/nginx/conf.d/cfnode.conf": f"{folder.parent}/site.conf"}
     names["/etc/haproxy/haproxy.cfg"] = f"{folder.parent}/haproxy.cfg"
     for address, name in (("10.0.0.13:9944", "primary"), ("10.0.0.14:9944", "standby")):
@@ -145,7 +145,7 @@ def test_a_standby_takes_over_the_brokers_calls_by_the_steps(make: MakeProxy, tm
 
 
 def play(make: MakeProxy, chain: Chain, proxy: Proxy, folder: Path) -> None:
-    """Load, a kill, the steps to the stand-by, the search for lost answers, the steps back."""
+    """Play a failure: load, a kill, the steps to the stand-by, the lost answers, the steps back."""
     there, back = CHANGES[make]
     primary = Machine(folder / "machine of the primary", {}, chain.primary)
     standby = Machine(folder / "machine of the stand-by", {}, chain.standby)
@@ -197,7 +197,7 @@ def best_block(status: str) -> int:
 
 
 def assert_each_answer_is_on_chain_once(shop: Shop, rows: Rows) -> None:
-    """Each answered call has exactly its channel, each other one at most one, and no channel is for two."""
+    """Check that each answered call has exactly its channel, each other one at most one."""
     executed = Counter(row["destination"] for row in rows)
     assert executed.keys() <= shop.answered.keys() | shop.unanswered.keys()
     assert max(executed.values()) == 1

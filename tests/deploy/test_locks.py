@@ -15,7 +15,7 @@ LOCKS = ("requirements.lock", "build.lock")
 
 
 def pinned(name: str) -> dict[str, str]:
-    """Version by package."""
+    """Return the versions by package."""
     text = (DEPLOY / name).read_text()
     return dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", text, re.MULTILINE))
 

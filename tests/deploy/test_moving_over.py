@@ -24,7 +24,7 @@ NODE_SECRET = bytes(range(32))
 
 @pytest.fixture
 def chain(tmp_path: Path) -> str:
-    """--chain=… of the main net, without its boot nodes: no test dials them."""
+    """Return --chain=… of the main net, without its boot nodes: no test dials them."""
     printed = subprocess.run(
         command("export-chain-spec", "--chain=berghain"), capture_output=True, check=True, timeout=60
     )

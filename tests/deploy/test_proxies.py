@@ -72,7 +72,7 @@ class Site:
 def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, certificate: Path
 ) -> Iterator[Site]:
-    """For all tests of the file: the last one kills a node."""
+    """Yield the site for all tests of the file: the last one kills a node."""
     base = tmp_path_factory.mktemp(request.param.__name__)
     with ExitStack() as stack:
         nodes = []
@@ -101,12 +101,12 @@ class ThisMachine(trio.abc.HostnameResolver):
     """Every name is that of this machine."""
 
     async def getaddrinfo(self, host: Any, port: Any, *rest: Any, **named: Any) -> Any:
-        """Its loopback address."""
+        """Return its loopback address."""
         await trio.lowlevel.checkpoint()
         return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", port))]
 
     async def getnameinfo(self, sockaddr: Any, flags: int) -> Any:
-        """Not needed."""
+        """Raise: no test needs it."""
         raise NotImplementedError
 
 

@@ -151,7 +151,7 @@ def test_the_compose_service_is_closed_and_its_command_line_runs(chain: Chain, t
 
 
 def proxied(folder: Path, services: list[ServiceProcess], port: int) -> list[str]:
-    """Nginx with the file of docs/deploy, before two services."""
+    """Return nginx with the file of docs/deploy, before two services."""
     write_certificate(folder)
     ports = [service.url.rpartition(":")[2] for service in services]
     site = {

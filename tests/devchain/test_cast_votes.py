@@ -91,7 +91,7 @@ class Gossip:
 
 
 async def started(path: Path) -> tuple[RoundVoter, Gossip]:
-    """Alice's voter, from what is on disk."""
+    """Return Alice's voter, from what is on disk."""
     gossip, voter = Gossip(), SimpleNamespace(is_held=False, silent=frozenset[int]())
     chain: Any = Tree()
     alice = RoundVoter(chain, cast(Any, voter), {ALICE.public: ALICE}, cast(Any, gossip), 2, path)

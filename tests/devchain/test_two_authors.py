@@ -15,7 +15,7 @@ KEYS = well_known(2)
 
 
 def author_of(rig: Rig) -> Author:
-    """Of the first authority, one slot a second."""
+    """Return the author of the first authority, one slot a second."""
     keys = {KEYS[0].aura.public: KEYS[0].aura}
     return Author(
         rig.chain, rig.executor, rig.pool, rig.clock, rig.finality, keys, seal="slots", block_time_ms=1000

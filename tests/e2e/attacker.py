@@ -63,11 +63,11 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(200, b"[]", {})
 
     def do_OPTIONS(self) -> None:
-        """Whatever a page wants to send is welcome."""
+        """Welcome whatever a page wants to send."""
         self._answer(200, b"", {})
 
     def log_message(self, *args: object) -> None:
-        """Nothing is logged."""
+        """Log nothing."""
 
     def _note(self, query: str, body: str) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -28,7 +28,7 @@ Cfnode = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def cfnode(tmp_path: Path) -> Cfnode:
-    """`cfnode …` in an empty home; gives what it printed and its exit code."""
+    """Return a function that runs `cfnode …` in an empty home; it returns output and exit code."""
 
     def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(

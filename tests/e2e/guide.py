@@ -71,7 +71,7 @@ def differences(documented: str, printed: str) -> list[str]:
 
 
 def stands_for(line: str, output: str) -> bool:
-    """Whether a documented line stands for the printed one."""
+    """Return whether a documented line stands for the printed one."""
     return re.fullmatch(".*?".join(map(re.escape, line.split("…"))), output) is not None
 
 

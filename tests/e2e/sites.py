@@ -76,7 +76,7 @@ class Site:
         return self.node
 
     def die(self) -> None:
-        """In the middle of whatever it does."""
+        """Kill the node in the middle of whatever it does."""
         self.node.stop(signal.SIGKILL)
 
     def call(self, method: str, *params: Any) -> Any:
@@ -144,7 +144,7 @@ def open_channel(light: Site, authority: Site) -> None:
 
 
 def fall_silent(authority: Site) -> None:
-    """Without much weight missing, finality goes on; with more, it waits until the votes come again."""
+    """Check that finality goes on without a little weight, and waits without more until the votes return."""
     authority.call("dev_silence", [CHARLIE])
     final = authority.final
     wait_until(lambda: authority.final > final + 3, "finality goes on")
@@ -235,7 +235,7 @@ def many_epochs(places: Places, trouble: Callable[[Site, list[Site]], None] | No
 
 
 def agree(authority: Site, *others: Site) -> None:
-    """All are in step, and say the same of every block."""
+    """Check that all are in step, and say the same of every block."""
     light, later = others[-2:]
     for site in others:
         wait_until(lambda site=site: site.is_in_step(authority), f"{site.folder.name} is in step")

@@ -59,7 +59,7 @@ class Terminal:
         return self.process.wait(timeout=30)
 
     def _read(self) -> bool:
-        """More of what the program prints; False when it has ended."""
+        """Return more of what the program prints; False when it has ended."""
         try:
             if select.select([self._line], [], [], 1.0)[0]:
                 self._printed += (piece := os.read(self._line, 65536))

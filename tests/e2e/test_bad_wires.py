@@ -38,7 +38,7 @@ def test_many_epochs_over_bad_wires_and_a_partition_that_heals(
     switch, made = wired
 
     def partition(authority: Site, others: list[Site]) -> None:
-        """No other node receives the authority's blocks, and all catch up when they do."""
+        """Check that nodes which do not receive the authority's blocks catch up when they do."""
         assert switch.lost > 0, "the wires lose frames"
         switch.cut_off(made[0])
         here = authority.final

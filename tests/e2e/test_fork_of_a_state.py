@@ -47,7 +47,7 @@ def nonce_of_bob(node: NodeProcess) -> int:
 
 
 def time_of_best(node: NodeProcess) -> int:
-    """Unix milliseconds."""
+    """Return the time of the best block, Unix milliseconds."""
     return int.from_bytes(
         bytes.fromhex(node.call("state_getStorage", f"0x{TIMESTAMP_NOW.hex()}")[2:]), "little"
     )

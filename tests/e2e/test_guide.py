@@ -63,7 +63,7 @@ class Played:
 
 @pytest.fixture(scope="module")
 def follow(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
-    """Follows a page, once, on a chain of its own."""
+    """Return a function that follows a page, once, on a chain of its own."""
 
     @cache
     def followed_once(page: str) -> Played:

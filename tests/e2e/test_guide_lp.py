@@ -90,7 +90,7 @@ def test_a_provider_provides_is_traded_against_and_withdraws(tmp_path: Path) -> 
 
 
 def the_books_balance(node: NodeProcess) -> None:
-    """Of both assets, to the unit: what came in went out, but for fees and a unit of dust."""
+    """Check both assets to the unit: what came in went out, but for fees and a unit of dust."""
     fields_by_name: dict[str, list[Any]] = {}
     for number in range(1, int(node.call("chain_getHeader")["number"], 16) + 1):
         for event in node.call("dev_events", node.call("chain_getBlockHash", number)):

@@ -42,7 +42,7 @@ def number_of(node: NodeProcess, block: str | None = None) -> int:
 
 
 def anonymous_mib(pid: int) -> int:
-    """Memory of a process that is not pages of a file, in MiB."""
+    """Return memory of a process that is not pages of a file, in MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) // 1024
 

@@ -71,7 +71,7 @@ class Page(HTMLParser):
 
 
 def is_printed(documented: str, printed: str) -> bool:
-    """Whether a line of a page is among the printed ones."""
+    """Return whether a line of a page is among the printed ones."""
     return any(stands_for(documented, line) for line in printed.splitlines())
 
 
@@ -95,7 +95,7 @@ def person_in(home: Path) -> Iterator[Newcomer]:
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> Iterator[Newcomer]:
-    """With the wheel in the folder, and nothing installed."""
+    """Yield a newcomer with the wheel in the folder, and nothing installed."""
     if not WHEELS.is_dir():
         pytest.skip("the packages are not here: scripts/deb --fetch gets them")
     wheel = built_wheel(project_copy(tmp_path / "copy"), tmp_path / "dist")

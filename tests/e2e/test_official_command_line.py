@@ -60,7 +60,7 @@ def type_in(folder: Path, *arguments: str) -> str:
 
 
 def insert_key(folder: Path, keys: Path, key_type: str) -> dict[str, Any]:
-    """`key generate`, and the official `key insert` of its key; the document that the first one prints."""
+    """Run `key generate` and the official `key insert` of its key; return the document of the first."""
     document: dict[str, Any] = json.loads(type_in(folder, "key", "generate", "--path", str(keys)))
     seed = (keys / "signing_key_file").read_text()
     assert seed == document["signing_key"]["secret_key"]
@@ -76,7 +76,7 @@ def insert_key(folder: Path, keys: Path, key_type: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def broker(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """`key generate` → `key insert` → the official flags plus --dev; the broker registered."""
+    """Yield a registered broker: `key generate` → `key insert` → the official flags plus --dev."""
     folder = tmp_path_factory.mktemp("broker")
     document, base = insert_key(folder, keys, "brok"), f"--base-path={folder}/base"
     with running_node(folder, base, *OFFICIAL_FLAGS, "--no-telemetry", "--dev", "--dev-seal=instant") as node:
@@ -99,7 +99,7 @@ def request_channel(node: NodeProcess, source: str, **extra: Any) -> Any:
 
 
 def events_of(node: NodeProcess, block: int) -> list[tuple[str, str, Any]]:
-    """(pallet, event, payload) of a block, decoded by the node's own metadata."""
+    """Return (pallet, event, payload) of a block, decoded by the node's own metadata."""
     metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
     item = metadata.storage("System", "Events")
     hash_ = node.call("chain_getBlockHash", block)

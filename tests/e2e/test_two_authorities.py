@@ -26,7 +26,7 @@ def final(node: NodeProcess) -> int:
 
 
 def goes_on(*nodes: NodeProcess) -> None:
-    """Three more blocks become final everywhere, the same ones."""
+    """Check that three more blocks become final everywhere, the same ones."""
     number = max(final(node) for node in nodes) + 3
     wait_until(lambda: all(final(node) >= number for node in nodes), f"block #{number} is final everywhere")
     assert len({node.call("chain_getBlockHash", number) for node in nodes}) == 1

@@ -97,7 +97,7 @@ class Switch:
         self.carried = self.lost = 0
 
     def cut_off(self, *machines: Machine) -> None:
-        """From now on these machines hear each other only; none: all hear all."""
+        """Let these machines hear each other only from now on; none: all hear all."""
         self._cut = {machine.number for machine in machines}
 
     @contextmanager
@@ -136,7 +136,7 @@ class Switch:
 
 @contextmanager
 def machines(number: int) -> Iterator[list[Machine]]:
-    """So many machines, not wired yet. Raises NotPermitted."""
+    """Yield so many machines, not wired yet. Raises NotPermitted."""
     if not Path("/dev/net/tun").exists():
         raise NotPermitted("/dev/net/tun is not here")
     made: list[Machine] = []

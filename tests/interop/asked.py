@@ -43,7 +43,7 @@ def vault_swaps() -> list[list[Any]]:
 
 
 def questions(life: Life) -> Asked:
-    """Each method, with the lists of parameters for which its answer has something in it."""
+    """Return each method, with the lists of parameters for which its answer has something in it."""
     swaps, (validator, *_) = vault_swaps(), life.node.call("cf_all_account_infos", ["Validator"])
     broker, provider, authority = account(BROKER), account(PROVIDER), validator["account_id"]
     terms = [ETH, BTC, "bcrt1qs758ursh4q9z627kt3pp5yysm78ddny6txaqgw", 10]

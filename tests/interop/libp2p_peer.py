@@ -18,7 +18,7 @@ from multiaddr import Multiaddr
 
 
 async def receive(stream):
-    """One message with its length (LEB128) in front."""
+    """Return one message with its length (LEB128) in front."""
     size = shift = 0
     while True:
         byte = (await stream.read(1))[0]

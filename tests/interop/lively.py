@@ -48,7 +48,7 @@ class Life:
     """Chains, and blocks in which something was seen of them."""
 
     def begin(self) -> Life:
-        """All that follows, one after the other."""
+        """Do all that follows, one after the other; return the life."""
         self.node.call("dev_newBlock")
         for happens in (self.price, self.provide, self.fail_transfers, self.boost, self.trade, self.pay_in):
             happens()
@@ -81,7 +81,7 @@ class Life:
         return str(opened["address"])
 
     def seal(self, blocks: int) -> None:
-        """So many blocks more."""
+        """Make so many blocks more."""
         for _ in range(blocks):
             self.node.call("dev_newBlock")
 
@@ -110,7 +110,7 @@ class Life:
         self.node.call("dev_deposit", address, ETH, hex(100 * ETHER))
 
     def fail_transfers(self) -> None:
-        """Transfers that their receivers refuse."""
+        """Make transfers that their receivers refuse."""
         before = self.height
         for target in (ETH, ARB_ETH, TRON_USDT):
             self.node.call("dev_failReceiver", ADDRESSES[target["chain"]], target)

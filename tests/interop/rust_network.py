@@ -19,13 +19,12 @@ from typing import Any
 import pytest
 import trio
 
-from cfnode.network import model
-from tests.conftest import PEERS
+from cfnode.network import interface
 from tests.support.node.notifications import EventQueue
 
 MASTER = "block-announces/1"
 BACKENDS = ("libp2p-yamux-0.12", "libp2p-yamux-0.13", "litep2p")
-LIMITS, NOTIFICATION_LIMITS = model.RequestLimits(), model.NotificationLimits()
+LIMITS, NOTIFICATION_LIMITS = interface.RequestLimits(), interface.NotificationLimits()
 Report = dict[str, Any]
 
 
@@ -62,13 +61,13 @@ class RustProtocol(EventQueue):
             case "opened":
                 self.open.add(peer)
                 self.sender.send_nowait(
-                    model.ProtocolOpened(peer, bytes.fromhex(report["handshake"]), inbound=True)
+                    interface.ProtocolOpened(peer, bytes.fromhex(report["handshake"]), inbound=True)
                 )
             case "notified" if peer in self.open:
-                self.sender.send_nowait(model.Received(peer, bytes.fromhex(report["data"])))
+                self.sender.send_nowait(interface.Received(peer, bytes.fromhex(report["data"])))
             case "closed" if peer in self.open:
                 self.open.discard(peer)
-                self.sender.send_nowait(model.Closed(peer))
+                self.sender.send_nowait(interface.Closed(peer))
 
 
 class RustNetwork:
@@ -79,7 +78,7 @@ class RustNetwork:
         self._orders, self._ordered = trio.open_memory_channel[bytes](math.inf)
         self._ids = itertools.count(1)
         self._waiting: dict[int, tuple[trio.Event, Report]] = {}
-        self._handlers: dict[str, model.RequestHandler] = {}
+        self._handlers: dict[str, interface.RequestHandler] = {}
         self._protocols: dict[str, RustProtocol] = {}
         self._dialed = False
         self.connected: set[str] = set()
@@ -89,7 +88,7 @@ class RustNetwork:
         self.peer_id = self.address = ""
 
     def order(self, what: str, **arguments: Any) -> None:
-        """One line for the program."""
+        """Write one line for the program."""
         self._orders.send_nowait(json.dumps({"do": what, **arguments}).encode() + b"\n")
 
     def dial(self, address: str) -> None:
@@ -102,7 +101,7 @@ class RustNetwork:
         return sum(report["event"] == event for report in self.log)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Until cancelled; started when the program listens."""
+        """Run until cancelled; started when the program listens."""
         async with trio.open_nursery() as nursery:
             start = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             process: trio.Process = await nursery.start(start, self._command)
@@ -166,10 +165,10 @@ class RustNetwork:
     # What a chain's sync uses
 
     @property
-    def peers(self) -> Mapping[str, model.PeerInfo]:
+    def peers(self) -> Mapping[str, interface.PeerInfo]:
         """The peers with which a protocol is open."""
         return {
-            peer: model.PeerInfo(peer, "", not self._dialed, opened=frozenset(
+            peer: interface.PeerInfo(peer, "", not self._dialed, opened=frozenset(
                 name for name, protocol in self._protocols.items() if peer in protocol.peers
             ))
             for peer in self.connected
@@ -191,11 +190,14 @@ class RustNetwork:
         await done.wait()
         del self._waiting[number]
         if answer["event"] == "failed":
-            raise model.RequestFailed(answer["why"])
+            raise interface.RequestFailed(answer["why"])
         return bytes.fromhex(answer["data"])
 
     def serve_requests(
-        self, protocol: str, handler: model.RequestHandler | None, limits: model.RequestLimits = LIMITS
+        self,
+        protocol: str,
+        handler: interface.RequestHandler | None,
+        limits: interface.RequestLimits = LIMITS,
     ) -> None:
         """Answer the requests of a protocol by a handler."""
         if handler is not None:
@@ -203,7 +205,7 @@ class RustNetwork:
 
     def notifications(
         self, protocol: str, handshake: Callable[[], bytes],
-        limits: model.NotificationLimits = NOTIFICATION_LIMITS, accept: model.Accept | None = None,
+        limits: interface.NotificationLimits = NOTIFICATION_LIMITS, accept: interface.Accept | None = None,
     ) -> RustProtocol:  # fmt: skip
         """Declare a notification protocol to the program."""
         self._protocols[protocol] = RustProtocol(self, protocol, handshake)

@@ -70,7 +70,7 @@ def clients(node_modules: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def verdicts(lively: Life, asked: Asked, clients: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """By client, transport and method: for each question None or why the answer was not understood."""
+    """Return by client, transport and method, for each question None or why its answer was misunderstood."""
     folder = tmp_path_factory.mktemp("asked")
     file = folder / "asked.json"
     file.write_text(json.dumps(asked))
@@ -132,7 +132,7 @@ SAMPLED_OTHERWISE: Final = {
 
 @pytest.fixture
 async def samples(metadata: Metadata) -> dict[str, Any]:
-    """By case, the answers of every row on the main net's runtime, with samples of its types."""
+    """Return by case, the answers of every row on the main net's runtime, with samples of its types."""
     results = {}
     for case, (name, params, changes) in sampled().items():
         cases = {"Asset": "Usdc"} if name in ("cf_environment", "cf_pools_environment") else changes
@@ -141,7 +141,7 @@ async def samples(metadata: Metadata) -> dict[str, Any]:
 
 
 def refusals(results: dict[str, Any], clients: Path, folder: Path) -> dict[str, dict[str, str]]:
-    """By client, the words with which its parsers refuse results by case."""
+    """Return by client, the words with which its parsers refuse results by case."""
     folder.mkdir()
     file = folder / "results.json"
     file.write_text(json.dumps({case: [case.partition(".")[0], result] for case, result in results.items()}))

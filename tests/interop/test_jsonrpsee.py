@@ -127,7 +127,7 @@ def rows() -> list[Method | Subscription]:
 
 @asynccontextmanager
 async def pairs(program: Path) -> AsyncIterator[dict[int | None, tuple[int, int]]]:
-    """Both servers for each limit of batches: the ports of the program and of ours."""
+    """Yield both servers for each limit of batches: the ports of the program and of ours."""
     async with AsyncExitStack() as stack:
         by_batch: dict[int | None, tuple[int, int]] = {}
         for batch in dict.fromkeys(case.batch for cases in CASES.values() for case in cases):

@@ -47,7 +47,7 @@ class Refused(str):
 
 
 def steps(place: Market) -> list[tuple[str, list[Any], Any]]:
-    """Each method with its parameters, and the form of its result."""
+    """Return each method with its parameters, and the form of its result."""
     tick = place.tick()
     ticks = {"start": tick - 1000, "end": tick + 1000}
     limit, range_ = {"LimitOrder": order("limit", "decrease")}, {"RangeOrder": order("range", "decrease")}
@@ -119,7 +119,7 @@ def test_each_method_answers_each_client_as_the_official_node_does(
 
 
 def check(client: str, method: str, form: Any, answer: Any) -> None:
-    """One answer against the form of the examples."""
+    """Check one answer against the form of the examples."""
     if "subscribe" in method and client in ("http client", "fetch"):
         assert "refused" in answer, (client, method, answer)
     elif isinstance(form, Refused):

@@ -16,7 +16,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import LightResponse, RemoteRead
 from cfnode.network import RequestLimits
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.network.service import NetworkService
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
@@ -57,7 +57,7 @@ def rust_dials(request: pytest.FixtureRequest) -> bool:
 
 
 async def connect(rust: RustNetwork, node: NetworkService, rust_dials: bool) -> None:
-    """One connection between the two."""
+    """Make one connection between the two."""
     if rust_dials:
         rust.dial(str(address_of(node)))
     else:
@@ -203,7 +203,7 @@ async def test_a_light_node_proves_its_way_and_follows_across_a_set_change(
 
 
 async def in_step(behind: Rig, chain: Rig) -> None:
-    """Both have the same best and the same final block."""
+    """Wait until both have the same best and the same final block."""
     await until(
         lambda: (behind.chain.best, behind.chain.finalized) == (chain.chain.best, chain.chain.finalized)
     )
@@ -217,7 +217,7 @@ async def transactions_travel(one: Rig, other: Rig) -> None:
 
 
 async def both_prove(rust: RustNetwork, node: NetworkService, chain: Rig) -> None:
-    """Each answers a read of the final state with a proof that holds."""
+    """Check that each answers a read of the final state with a proof that holds."""
     final = chain.store.header(chain.chain.finalized.hash)
     assert final is not None
     request = RemoteRead(final.hash, (b"data before",)).encode()

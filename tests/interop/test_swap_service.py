@@ -149,7 +149,7 @@ def swaps_of(books: str) -> list[str]:
 
 
 def failed_start(*flags: str) -> tuple[int, str]:
-    """Exit code and last words of a service that does not start."""
+    """Return exit code and last words of a service that does not start."""
     command = [sys.executable, "-P", "-m", "cfnode", "service", "run", *flags]
     done = subprocess.run(command, capture_output=True, text=True, timeout=START_S, check=False)
     return done.returncode, done.stderr

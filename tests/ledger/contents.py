@@ -21,7 +21,7 @@ def rows(database: Database, name: str) -> list[dict[str, Any]]:
 
 
 def dump(database: Database) -> dict[str, list[dict[str, Any]]]:
-    """All tables of facts, without the times at which a gap was noted."""
+    """Return all tables of facts, without the times at which a gap was noted."""
     tables = {name: rows(database, name) for name in schema.metadata.tables if name != "checks"}
     tables["ledger"] = sorted(
         (row for row in tables["ledger"] if row["name"] != "checked"), key=lambda row: str(row["name"])

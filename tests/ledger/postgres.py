@@ -32,12 +32,12 @@ def _programs() -> list[Path]:
 
 
 def is_installed() -> bool:
-    """Whether there is a PostgreSQL server to start."""
+    """Return whether there is a PostgreSQL server to start."""
     return bool(_programs())
 
 
 def _runs(process: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
+    """Return whether a process runs; one that has ended and was not waited for does not."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -53,7 +53,7 @@ class Receiver:
 
 
 def accept(handler: BaseHTTPRequestHandler) -> bool:
-    """204."""
+    """Return the status 204."""
     handler.send_response(204)
     handler.end_headers()
     return True

@@ -49,7 +49,7 @@ _MADE: dict[int, Database] = {}
 
 
 def _migrated(make_database: MakeDatabase) -> Database:
-    """One database for all examples of a test."""
+    """Return one database for all examples of a test."""
     database = _MADE.get(id(make_database))
     if database is None:
         database = _MADE[id(make_database)] = make_database()

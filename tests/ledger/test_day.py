@@ -43,7 +43,7 @@ async def test_the_books_have_what_happened(day: Day, make_database: MakeDatabas
 
 
 def emitted(day: Day) -> list[tuple[int, int, str]]:
-    """Block, index and name of each event, as the node lists them."""
+    """Return block, index and name of each event, as the node lists them."""
     events = []
     for number in range(1, day.head + 1):
         for index, event in enumerate(day.chain.events(day.chain.rpc("chain_getBlockHash", number))):

@@ -25,7 +25,7 @@ Sums = dict[tuple[int, str, str, str], tuple[int, int, int]]
 
 
 def counted(database: Database) -> Sums:
-    """All totals, by day, measure, name and asset."""
+    """Return all totals, by day, measure, name and asset."""
     while add_totals(database):
         pass
     with database.reading() as connection:

@@ -96,7 +96,7 @@ def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(
 
 
 def aborted_batch(make_database: MakeDatabase, *later: list[DecodedEvent]) -> Database:
-    """Books of a batch with the payouts 4 and 5, which was signed and aborted, and of later blocks."""
+    """Return books of a batch with the payouts 4 and 5, which was signed and aborted, and of later blocks."""
     database = make_database()
     database.migrate()
     books = Books(database)

@@ -131,7 +131,7 @@ async def test_forgotten_blocks_are_a_gap_that_an_archive_fills(
 
 
 def _wait_for(node: process.NodeProcess, head: int) -> None:
-    """Until a node has finalized a block, and pruned the states before it."""
+    """Wait until a node has finalized a block, and pruned the states before it."""
     done = subprocess.run(
         process.command("wait", "--node", node.url, "--finalized", str(head), "--timeout", "60"), check=False
     )

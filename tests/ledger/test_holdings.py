@@ -85,7 +85,7 @@ async def test_books_of_an_earlier_version_begin_with_the_present_balances(
 
 
 def held_after(pallet: str, name: str, accounts: frozenset[bytes] | None = None, **fields: Any) -> list[Any]:
-    """Account, kind and amount of the rows of an event; a debit is negative."""
+    """Return account, kind and amount of the rows of an event; a debit is negative."""
     block = DecodedBlock(9, "0x", "0x", 0, 0, (DecodedEvent(0, pallet, name, fields),))
     tables = rows_of(block, Known(NETWORKS["Mainnet"], accounts))
     assert not tables.get("unread")

@@ -44,7 +44,7 @@ YEAR_MS = 365 * 86_400_000
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Faults are tried again after some milliseconds."""
+    """Let faults be tried again after some milliseconds."""
     monkeypatch.setattr(follower, "RECONNECT_S", 0.02)
     monkeypatch.setattr(follower, "MAX_RECONNECT_S", 0.02)
     yield

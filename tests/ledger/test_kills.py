@@ -125,7 +125,7 @@ def ask(service: str, amount: int, answered: Answered) -> bool:
 
 
 def is_right(answer: httpx.Response, *codes: int) -> bool:
-    """Whether a service has answered; 503 if its node or its database is away, and never anything else."""
+    """Return whether a service has answered; 503 if its node or database is away, and nothing else."""
     assert answer.status_code in (*codes, 503), answer.text
     return answer.status_code in codes
 
@@ -181,7 +181,7 @@ def survive(tmp_path: Path, url: str, crash: Callable[[], None] | None, fresh: D
 
 
 def facts(books: Database) -> dict[str, list[dict[str, Any]]]:
-    """All tables, without what only the service writes."""
+    """Return all tables, without what only the service writes."""
     return {name: table_rows for name, table_rows in dump(books).items() if name != "expectations"}
 
 

@@ -59,7 +59,7 @@ async def test_a_service_connects_when_the_books_begin(
 
 
 async def begun(database: Database, day: Day) -> None:
-    """Books that another process begins."""
+    """Begin the books, as another process."""
     other = Database(database._engine.url.render_as_string(hide_password=False))
     try:
         await followed(other, Source(day.url, first=1))

@@ -42,7 +42,7 @@ _MADE: dict[int, Database] = {}
 
 
 def filled(make_database: MakeDatabase, books: RandomBooks) -> Database:
-    """One database for all examples of a test, with these rows only."""
+    """Return one database for all examples of a test, with these rows only."""
     database = _MADE.get(id(make_database))
     if database is None:
         database = _MADE[id(make_database)] = make_database()
@@ -195,7 +195,7 @@ def test_a_page_of_channels_reads_only_these(tmp_path: Path) -> None:
 
 @contextmanager
 def planned(database: Database) -> Iterator[list[str]]:
-    """SQLite's plans of the queries that are made meanwhile."""
+    """Yield SQLite's plans of the queries that are made meanwhile."""
     plans: list[str] = []
 
     def plan(connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:

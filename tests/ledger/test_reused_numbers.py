@@ -45,7 +45,7 @@ from tests.support.ledger.reused import (
 
 
 def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:
-    """Books of the blocks; `anew`: as if the process had begun again before each."""
+    """Return books of the blocks; `anew`: as if the process had begun again before each."""
     database.migrate()
     kept = ",".join(ss58.encode(account) for account in accounts) or "all"
     Books(database).begin(GENESIS, "Development", kept, block(0, []), {})
@@ -98,7 +98,7 @@ def test_an_address_on_two_chains_is_each_chains_own_channel(make_database: Make
 
 
 def partnered(database: Database, channels: dict[str, int]) -> None:
-    """Partners with the channels that were opened at these blocks."""
+    """Add partners with the channels that were opened at these blocks."""
     for name, opened in channels.items():
         registry.add(database, partner := Partner(name, 10))
         reserved = access.reserve(database, partner, 0)

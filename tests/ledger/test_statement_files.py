@@ -32,7 +32,7 @@ RATES = f"{RATE}\n2026-11-02,1.25\n2026-11-06,1.5\n2026-11-09,1.6\n2026-11-19,2\
 
 @pytest.fixture
 def books(make_database: MakeDatabase) -> Database:
-    """Books of the month, on each kind of database."""
+    """Return books of the month, on each kind of database."""
     database = make_database()
     fill_books(database)
     return database
@@ -40,7 +40,7 @@ def books(make_database: MakeDatabase) -> Database:
 
 @pytest.fixture
 def sqlite_books(tmp_path: Path) -> Database:
-    """Books of the month in SQLite, for what does not depend on the database."""
+    """Return books of the month in SQLite, for what does not depend on the database."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     fill_books(database)
     return database
@@ -204,7 +204,7 @@ def text(amount: int | None) -> str | None:
 
 
 def records(rows: Any) -> list[dict[str, Any]]:
-    """Rows by the names of the first one."""
+    """Return rows by the names of the first one."""
     names, *following = rows
     return [dict(zip(names, row, strict=True)) for row in following]
 
@@ -227,7 +227,7 @@ DECIMALS = {name.upper(): asset.decimals for name, asset in ASSETS.items()}
 
 
 def postings(transaction: str) -> list[tuple[str, int, str]]:
-    """Account, amount in smallest units, and commodity of each posting of a transaction."""
+    """Return account, amount in smallest units, and commodity of each posting of a transaction."""
     lines = [line for line in transaction.splitlines() if line.startswith("    ") and ";" not in line]
     matches = [POSTING.fullmatch(line) for line in lines]
     return [

@@ -69,7 +69,7 @@ class _quiet:  # noqa: N801
 
 
 def results(*values: Any) -> Answer:
-    """One result for each call, the last one again and again."""
+    """Return one result for each call, the last one again and again."""
     left = list(values)
 
     def answer(calls: list[dict[str, Any]]) -> str:

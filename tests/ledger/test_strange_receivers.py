@@ -38,25 +38,25 @@ async def listening(behave: Behaviour) -> AsyncIterator[str]:
 
 
 async def accepts_unread(stream: trio.SocketStream) -> None:
-    """200, whatever was or will be asked."""
+    """Send status 200, whatever was or will be asked."""
     await stream.send_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
     async for _ in stream:
         pass
 
 
 async def half_an_answer(stream: trio.SocketStream) -> None:
-    """200, and less of a body than announced."""
+    """Send status 200, and less of a body than announced."""
     await stream.receive_some()
     await stream.send_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nwell")
 
 
 async def closes(stream: trio.SocketStream) -> None:
-    """Nothing."""
+    """Send nothing."""
     await stream.receive_some()
 
 
 async def speaks_otherwise(stream: trio.SocketStream) -> None:
-    """Another protocol."""
+    """Send another protocol."""
     await stream.receive_some()
     await stream.send_all(b"220 mail.example ESMTP\r\n")
 

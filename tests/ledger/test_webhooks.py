@@ -155,7 +155,7 @@ def errors_of(database: Database) -> dict[str, str | None]:
 
 
 def check_signatures(database: Database, receiver: Receiver) -> None:
-    """By the Standard Webhooks specification, with the secret of the receiver."""
+    """Check signatures by the Standard Webhooks specification, with the secret of the receiver."""
     with database.reading() as connection:
         secret = connection.execute(
             select(webhooks.c.secret).where(webhooks.c.url == receiver.url)

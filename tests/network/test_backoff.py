@@ -13,7 +13,7 @@ from cfnode.network import backoff
 from cfnode.network.backoff import FIRST_WAIT, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_UPTIME_S, BackOff
 from cfnode.network.connection import PeerConnection
 from cfnode.network.exchange import propose
-from cfnode.network.model import NotificationLimits
+from cfnode.network.interface import NotificationLimits
 from cfnode.network.notifications import MAX_SHORT_SESSIONS, Notifications
 from cfnode.network.substream import Substream, SubstreamEnded
 from tests.support.network.connections import both, ignore

@@ -8,7 +8,7 @@ import trio.testing
 
 from cfnode.flow.rate import Rate
 from cfnode.network.events import EventQueue
-from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, ProtocolOpened, Received
+from cfnode.network.interface import Closed, NotificationEvent, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.notifications import Notifications
 from tests.network.conftest import address_of, running
 from tests.support.network.connections import both

@@ -21,7 +21,7 @@ from cfnode.core.peer_id import peer_id
 from cfnode.network.admission import MAX_HALF_OPEN_CONNECTIONS, MAX_PER_ADDRESS
 from cfnode.network.dialing import MAX_DIALS, NODE_TIMEOUT, UPKEEP_INTERVAL
 from cfnode.network.discovery import FIND_NODE_LIMITS as KAD_LIMITS
-from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.interface import RequestFailed, RequestLimits
 from cfnode.network.peer_store import BANNED_THRESHOLD, PeerStore
 from cfnode.network.service import NetworkService
 from cfnode.network.transport import DialError

@@ -33,7 +33,7 @@ from cfnode.network.exchange import (
     propose,
 )
 from cfnode.network.exchange import PING as PING_PROTOCOL
-from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.interface import RequestFailed, RequestLimits
 from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import upgrade

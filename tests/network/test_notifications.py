@@ -10,7 +10,7 @@ import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.wire.announces import Roles
-from cfnode.network.model import Closed, NotificationLimits, ProtocolOpened, Received
+from cfnode.network.interface import Closed, NotificationLimits, ProtocolOpened, Received
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, running, service
 from tests.support.network.notifications import Node, next_of

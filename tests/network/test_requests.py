@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from cfnode.network.model import PeerNetwork, RequestFailed, RequestLimits
+from cfnode.network.interface import PeerNetwork, RequestFailed, RequestLimits
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.requests import shout

@@ -21,7 +21,7 @@ from cfnode.network.exchange import (
     ask,
     propose,
 )
-from cfnode.network.model import RequestFailed, RequestLimits
+from cfnode.network.interface import RequestFailed, RequestLimits
 from cfnode.network.substream import Substream
 from tests.support.network.connections import both, connection, ignore, ours_and_raw, secured_pair
 from tests.support.network.requests import echo, serving

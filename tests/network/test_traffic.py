@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.model import ProtocolOpened, Received, RequestFailed, RequestLimits, RequestTimedOut
+from cfnode.network.interface import ProtocolOpened, Received, RequestFailed, RequestLimits, RequestTimedOut
 from cfnode.network.transport import DialError
 from tests.network.conftest import GENESIS, address_of, running, service
 from tests.support.network.notifications import Node, next_of

@@ -374,7 +374,7 @@ class Rig:
         return made.block.hash
 
     async def blocks(self, count: int, on: bytes | None = None) -> list[bytes]:
-        """So many empty blocks, each on the one before."""
+        """Return so many empty blocks, each on the one before."""
         made: list[bytes] = []
         for _ in range(count):
             made.append(await self.block(on=made[-1] if made else on))

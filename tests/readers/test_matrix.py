@@ -134,7 +134,7 @@ def _provider(url: str, folder: Path) -> str:
 
 
 def _follower(url: str, folder: Path) -> str:
-    """`cfnode ledger run` says what is wrong, and goes on."""
+    """Return what `cfnode ledger run` says; it goes on."""
     lines: list[str] = []
     log, handler = logging.getLogger("cfnode.ledger"), logging.Handler()
 
@@ -164,7 +164,7 @@ def _follower(url: str, folder: Path) -> str:
 
 
 def _check(url: str, folder: Path) -> str:
-    """`cfnode ledger check` compares books, which are empty here, with the chain."""
+    """Return what `cfnode ledger check` says, which compares books, empty here, with the chain."""
     books = sqlite_url(folder / "books.sqlite")
     database = Database(books)
     database.migrate()
@@ -304,7 +304,7 @@ COMMANDS: dict[str, Callable[[str, Path], str]] = {
 
 
 def cells() -> list[tuple[str, str]]:
-    """Clients and answers: all of them, or the answers in turn for the commands."""
+    """Return clients and answers: all of them, or the answers in turn for the commands."""
     whole = CLIENTS | (COMMANDS if repeats(1, 0) else {})
     some = {} if repeats(1, 0) else COMMANDS
     return [(client, answer) for client in whole for answer in ANSWERS] + [

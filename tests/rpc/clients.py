@@ -43,7 +43,7 @@ class StandIn:
         return [{"kind": "isolated", "message": "no peers"}] if alone else []
 
     def health(self) -> Health:
-        """As a node answers it."""
+        """Return a health document as a node answers it."""
         return {
             "peers": self.peers,
             "isSyncing": self.is_syncing,
@@ -120,7 +120,7 @@ class Http:
         return data
 
     async def post(self, body: bytes | Any, **headers: str) -> Answer:
-        """POST JSON (bytes as they are) to /."""
+        """Return POST JSON (bytes as they are) to /."""
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await self.request("POST", "/", text, **({"content_type": "application/json"} | headers))
 
@@ -188,7 +188,7 @@ class WebSocket:
         self._buffer += data
 
     async def send(self, body: bytes, *, opcode: int = 1, final: bool = True) -> None:
-        """One masked frame."""
+        """Send one masked frame."""
         mask = os.urandom(4)
         size = len(body)
         if size < 126:

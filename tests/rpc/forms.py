@@ -116,7 +116,7 @@ def an_asset(value: Any) -> bool:
 
 
 def all_of(wanted: Requirement, *names: str) -> Requirement:
-    """Members of the same form."""
+    """Return members of the same form."""
     return dict.fromkeys(names, wanted)
 
 

@@ -17,7 +17,7 @@ Path = tuple[Any, ...]
 
 
 def mutated(params: list[Any], seed: str, count: int) -> Iterator[list[Any]]:
-    """So many variants of them; the same for the same seed."""
+    """Yield so many variants of them; equal ones for equal seeds."""
     source = random.Random(seed)
     for _ in range(count):
         path = source.choice([path for path in _places(params) if path])
@@ -44,7 +44,7 @@ def _with(params: list[Any], path: Path, value: Any) -> list[Any]:
 
 
 def _other(source: random.Random, value: Any) -> Any:
-    """Another type, or the same with something less or more."""
+    """Return another type, or its like with something less or more."""
     if isinstance(value, dict) and value and source.random() < 0.6:
         gone = source.choice(list(value))
         less = {name: entry for name, entry in value.items() if name != gone}

@@ -94,7 +94,7 @@ class Sampler:
         self.cases = {"Option": "Some", "MinimizedScaleValue": "Primitive", **(cases or {})}
 
     def value(self, type_id: int) -> Any:
-        """One value, in the mapping of the codec."""
+        """Return one value, in the mapping of the codec."""
         row = self.registry.type(type_id)
         match row.definition:
             case Primitive(name):

@@ -49,7 +49,7 @@ class LongestStep(trio.abc.Instrument):
 
 @contextmanager
 def longest_step() -> Iterator[LongestStep]:
-    """Measures until the end of the block."""
+    """Measure steps until the end of the block."""
     steps = LongestStep()
     trio.lowlevel.add_instrument(steps)
     try:

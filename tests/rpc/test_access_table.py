@@ -48,7 +48,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Every row of the page's first table."""
+    """Return every row of the page's first table."""
     table = PAGE.read_text().partition("## The table")[2]
     head, _, *lines = [cells(line) for line in table.splitlines() if line.startswith("|")]
     assert tuple(head) == COLUMNS
@@ -103,11 +103,11 @@ class Quotes:
     max_body = 100
 
     def serves(self, method: str, path: str) -> bool:
-        """One page."""
+        """Return one page."""
         return (method, path) == ("GET", "/quote")
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> PageAnswer:
-        """Its content."""
+        """Return the content of the page."""
         await trio.lowlevel.checkpoint()
         return PageAnswer(200, b"{}")
 
@@ -152,7 +152,7 @@ async def http_from(address: str, port: int) -> AsyncIterator[Http]:
 
 
 def is_open(answer: Any) -> bool:
-    """Whether the method answered; a closed one has the official text."""
+    """Return whether the method answered; a closed one has the official text."""
     if "result" in answer:
         return True
     assert answer["error"]["message"] == "RPC call is unsafe to be called externally"

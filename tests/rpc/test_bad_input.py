@@ -60,7 +60,7 @@ class Broker:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """At a node that makes a block with each transaction."""
+    """Yield a broker at a node that makes a block with each transaction."""
     folder = tmp_path_factory.mktemp("broker")
     Keystore(folder / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
     with running_node(folder, "--dev", "--dev-seal=instant") as node:

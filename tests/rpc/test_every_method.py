@@ -77,7 +77,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 
 def needs_parameters(row: Row) -> bool:
-    """Whether a call without any is wrong."""
+    """Return whether a call without any is wrong."""
     return any(not param.optional for param in row.params)
 
 
@@ -174,7 +174,7 @@ async def both(http: Http, ws: WebSocket, row: Row, params: Any) -> list[Any]:
 
 
 async def ask_sensibly(http: Http, ws: WebSocket, row: Row, params: list[Any]) -> None:
-    """There is a result, or the refusal that is documented; a subscription can be ended."""
+    """Check for a result, or the documented refusal; a subscription can be ended."""
     is_plain = isinstance(row, Method) and not row.takes_connection
     answer = await (http if is_plain else ws).call(row.name, *params)
     if "error" in answer:

@@ -104,7 +104,7 @@ async def seconds_for(port: int, calls: int, **headers: str) -> float:
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when no task has had anything to do for a moment."""
+    """Let time pass when no task has had anything to do for a moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 

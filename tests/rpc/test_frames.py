@@ -34,7 +34,7 @@ def frame(payload: bytes, opcode: int, *, final: bool = True) -> bytes:
 
 
 async def close_code(ws: WebSocket) -> int:
-    """Everything up to the close frame, and its code."""
+    """Return everything up to the close frame, and its code."""
     while True:
         data = ws._take_frame()
         if data is None:

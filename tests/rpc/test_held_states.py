@@ -83,7 +83,7 @@ async def test_what_is_held_beyond_the_bound_ends_the_follow(
 
 
 async def lost_branch(served: Served, head: Head) -> list[str]:
-    """Two blocks, one on the other, that lose against one that is final."""
+    """Return two blocks, one on the other, that lose against one that is final."""
     loser = await served.call("dev_newBlock", {"finalize": True})
     losers = [loser]
     for _ in range(2):
@@ -146,7 +146,7 @@ async def test_a_new_executor_is_given_what_is_held(served_node: Served) -> None
 
 
 async def is_called(head: Head, block: str) -> Any:
-    """Whether a call was answered; the one that meets the dead process is not."""
+    """Return whether a call was answered; the one that meets the dead process is not."""
     (done,) = await head.done("call", block, "Core_version", "0x")
     return done["event"] == "operationCallDone"
 

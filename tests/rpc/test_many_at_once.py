@@ -29,7 +29,7 @@ async def registered(served_node: Served) -> str:
 
 
 async def waiting_in_pool(served_node: Served, count: int) -> None:
-    """Until so many transactions are ready."""
+    """Wait until so many transactions are ready."""
     with served_node.node.pool.arrivals() as arrivals:
         while served_node.node.pool.status.ready < count:
             await anext(arrivals)
@@ -76,7 +76,7 @@ class Blocks(StandIn):
 
 
 async def wait_for_block(node: Blocks) -> int:
-    """As a broker's call does."""
+    """Wait for a block as a broker's call does."""
     node.asked += 1
     mine = node.asked
     await node.made.wait()

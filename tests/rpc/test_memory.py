@@ -42,7 +42,7 @@ ASK = b'{"jsonrpc":"2.0","id":1,"method":"test_metadata"}'
 
 @pytest.fixture
 def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
-    """Those of the next server."""
+    """Return the budgets of the next server."""
     made = MemoryBudgets()
     monkeypatch.setattr(server, "MemoryBudgets", lambda: made)
     return made
@@ -50,7 +50,7 @@ def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when no task has had anything to do for a moment; threads need that moment."""
+    """Let time pass when no task has had anything to do for a moment; threads need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 
@@ -136,7 +136,7 @@ async def test_messages_that_wait_to_be_taken_count(budgets: MemoryBudgets) -> N
 
 
 async def wait(node: StandIn) -> None:
-    """Never answer."""
+    """Wait for ever."""
     await trio.sleep_forever()
 
 

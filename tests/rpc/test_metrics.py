@@ -36,7 +36,7 @@ NAME = re.compile(r"\b(?:cfnode_|substrate_|process_)\w+|\bup\b")
 
 
 def samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
-    """Name, labels and value of each line."""
+    """Yield name, labels and value of each line."""
     for line in text.splitlines():
         if not line.startswith("#"):
             match = SAMPLE.match(line)
@@ -77,7 +77,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def text(make_served: MakeServed) -> str:
-    """All that a node with broker and liquidity provider exports; its blocks are final at once."""
+    """Return all that a node with broker and liquidity provider exports; its blocks are final at once."""
     instant = await first_block(await make_served(seal="instant", provider=True))
     assert instant.node.broker is not None
     await instant.node.broker.register_account()
@@ -242,7 +242,7 @@ async def test_the_age_of_the_final_block_is_in_chain_time(make_served: MakeServ
 
 
 def expressions(tree: Any) -> Iterator[str]:
-    """All queries of a dashboard."""
+    """Yield all queries of a dashboard."""
     if isinstance(tree, dict):
         for key, child in tree.items():
             if key in ("expr", "definition"):

@@ -36,7 +36,7 @@ DIFFERENT: Final[dict[str, tuple[str, str, int]]] = {
 
 
 async def chain_in_the_recorded_state(path: Path, make_served: MakeServed) -> Served:
-    """Block 1, in which Alice, whose key is in the keystore, becomes a broker."""
+    """Return a chain whose block 1 makes Alice, whose key is in the keystore, a broker."""
     Keystore(path / "chains" / "dev" / "keystore").insert("brok", "//Alice")
     served = await make_served(broker=False, runtime="2.2.9")
     broker = served.node.broker
@@ -59,7 +59,7 @@ def compared(answer: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def reason_for(recorded: dict[str, Any]) -> str | None:
-    """Why an answer may differ."""
+    """Return why an answer may differ."""
     text = recorded["error"]["message"] if "error" in recorded else ""
     for reason, (method, part, _) in DIFFERENT.items():
         if recorded["method"] == method and part in text:

@@ -35,7 +35,7 @@ ROWS = (*METHODS, Method("test_large", large))
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when no task has had anything to do for a moment; sockets need that moment."""
+    """Let time pass when no task has had anything to do for a moment; sockets need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 

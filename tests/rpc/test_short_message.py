@@ -53,7 +53,7 @@ def events(*pieces: bytes) -> list[Event]:
 
 
 def is_whole_text(received: list[Event]) -> bool:
-    """Whether these events are one whole text message, and no more."""
+    """Return whether these events are one whole text message, and no more."""
     return len(received) == 1 and isinstance(received[0], TextMessage) and received[0].message_finished
 
 
@@ -116,7 +116,7 @@ def test_what_is_short_is_one_message_to_wsproto_and_leaves_nothing(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[bytes]:
-    """Well-formed frames: messages in one or more frames, with control frames anywhere."""
+    """Return well-formed frames: messages in one or more frames, with control frames anywhere."""
     frames: list[bytes] = []
     for text in draw(st.lists(st.text(max_size=200), max_size=6)):
         pieces = [text, *draw(st.lists(st.text(max_size=5), max_size=3))]
@@ -158,7 +158,7 @@ def test_no_bytes_raise(pieces: list[bytes]) -> None:
 
 
 async def ticks(node: object, count: int) -> AsyncGenerator[Any, None]:
-    """`count` messages at once."""
+    """Yield `count` messages at once."""
 
     async def all_of_them() -> AsyncGenerator[Any, None]:
         for number in range(count):
@@ -225,7 +225,7 @@ CASES = {
 
 
 async def exchange(port: int, pieces: list[bytes], *, is_slow: bool) -> bytes:
-    """All bytes that the server sends, up to its end or its answer to a last call; a ping is left out."""
+    """Return all bytes that the server sends, up to its end or its last answer; a ping is left out."""
     async with WebSocket(port) as ws:
         for piece in pieces:
             await ws.stream.send_all(piece)

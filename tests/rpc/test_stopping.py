@@ -36,7 +36,7 @@ async def registered(http: Http, port: int) -> None:
 
 
 async def over_http(port: int, message: Any, answers: list[Any]) -> None:
-    """One request on a connection of its own."""
+    """Make one request on a connection of its own."""
     if isinstance(message, dict):
         message = {"jsonrpc": "2.0", "id": 1} | message
     async with Http(port) as http:
@@ -44,7 +44,7 @@ async def over_http(port: int, message: Any, answers: list[Any]) -> None:
 
 
 async def over_websocket(port: int, messages: list[Any], answers: list[Any], codes: list[int]) -> None:
-    """Messages on a connection of their own, answers until it is closed, and the code of the close."""
+    """Send messages on a connection of their own; read answers until the code of the close."""
     async with WebSocket(port) as ws:
         for message in messages:
             await ws.send(json.dumps(message).encode())
@@ -88,5 +88,5 @@ def test_a_stopping_node_answers_every_request_and_names_the_sent_transactions(t
 
 
 def flat(answers: list[Any]) -> list[Any]:
-    """Answers, those of batches one by one."""
+    """Return answers, those of batches one by one."""
     return [single for answer in answers for single in (answer if isinstance(answer, list) else [answer])]

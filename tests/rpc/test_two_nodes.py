@@ -66,7 +66,7 @@ async def test_a_node_whose_places_are_all_taken_does_not_hold_up_another_one(
 
 
 def modules() -> Iterator[ModuleType]:
-    """All modules of the JSON-RPC server."""
+    """Yield all modules of the JSON-RPC server."""
     for info in pkgutil.walk_packages(cfnode.rpc.__path__, f"{cfnode.rpc.__name__}."):
         yield importlib.import_module(info.name)
 

@@ -33,7 +33,7 @@ async def flood(node: StandIn) -> AsyncGenerator[str, None]:
 
 
 async def stumble(node: StandIn) -> AsyncGenerator[int, None]:
-    """Two messages and a bug."""
+    """Yield two messages, and then fail as by a bug."""
 
     async def messages() -> AsyncGenerator[int, None]:
         yield 1

@@ -54,13 +54,13 @@ def by_name(row: Row, values: list[Any]) -> dict[str, Any]:
 
 
 def sane(row: Row) -> list[Any]:
-    """Parameters that make sense, and null for those that may be left out."""
+    """Return parameters that make sense, and null for those that may be left out."""
     values = list(PARAMS.get(row.name, []))
     return values + [None] * (len(row.params) - len(values))
 
 
 def is_named(row: Row, words: str) -> bool:
-    """Whether the words are ours after the parameter's name, or of an official method the official node's."""
+    """Return whether the words name the parameter, or of an official method are the official node's."""
     if any(words.startswith(f"{param.name}: ") for param in row.params):
         return True
     return words.startswith("missing field `") if row.name.startswith("dev_") else bool(OFFICIAL.match(words))

@@ -34,7 +34,7 @@ STORAGE_SLOTS = 8
 
 
 def require_eth_account() -> Any:
-    """eth-account, or the test is skipped. Its import must not raise the recursion limit for later tests."""
+    """Require eth-account, or skip the test; its import must not raise the recursion limit of later ones."""
     limit = sys.getrecursionlimit()
     try:
         return pytest.importorskip("eth_account")
@@ -52,7 +52,7 @@ def require_anvil() -> Path:
 
 @cache
 def contracts() -> dict[str, str]:
-    """Creation code of each contract of the test bed, hex."""
+    """Return creation code of each contract of the test bed, hex."""
     done = subprocess.run(
         ["node", str(HERE / "compile.cjs")],
         env={**os.environ, "NODE_PATH": str(MODULES)},
@@ -110,13 +110,13 @@ class Evm:
         return str(self.send("0x" + code, value=value)["contractAddress"])
 
     def deploy_bed(self, key: bytes, held: int) -> None:
-        """Key manager and vault, at the addresses that a new chain gives its first two contracts."""
+        """Deploy key manager and vault, at the addresses of a new chain's first two contracts."""
         manager = self.deploy("KeyManager", int.from_bytes(key[1:], "big"), key[0] - 2)
         vault = self.deploy("Vault", int(manager, 16), value=held)
         assert (manager, vault) == (KEY_MANAGER, VAULT)
 
     def deploy_bed_at(self, manager: str, vault: str, key: bytes, held: int) -> None:
-        """Key manager and vault at addresses that a chain has in its configuration."""
+        """Place key manager and vault at addresses that a chain has in its configuration."""
         made = self.deploy("KeyManager", int.from_bytes(key[1:], "big"), key[0] - 2)
         self._move(made, manager)
         self._move(self.deploy("Vault", int(manager, 16)), vault)

@@ -29,7 +29,7 @@ class Place:
     transactions: Iterator[int] = field(default_factory=lambda: iter(range(1, 1000)))
 
     def options(self, broker: str) -> dict[str, Any]:
-        """Of a client that swaps by its "own broker" or by the "swap service"."""
+        """Return options of a client that swaps by its "own broker" or by the "swap service"."""
         url = self.node.url
         named = {"network": "dev", "rpcUrl": url, "backendUrl": url, "enabledFeatures": {"dca": True}}
         own = {"broker": {"url": url, "commissionBps": OWN_BPS}}
@@ -37,7 +37,7 @@ class Place:
 
     @contextmanager
     def sealing(self) -> Iterator[None]:
-        """Blocks follow each other while the body runs, as on a chain with a clock."""
+        """Make blocks while the body runs, as a chain with a clock does."""
         over = threading.Event()
 
         def work() -> None:

@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
 
 
 def holds(sample: Any, document: Any, where: str) -> None:
-    """Every member that the sample has is there and equal; what is null there may be missing here."""
+    """Check that every member of the sample is there and equal; what is null there may be missing here."""
     if isinstance(sample, dict):
         for key, value in sample.items():
             holds(value, None if document is None else document.get(key), f"{where}.{key}")

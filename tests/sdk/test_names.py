@@ -56,7 +56,7 @@ QUOTE = {
 
 
 def texts(alias: Any) -> list[str]:
-    """All names of a type, those of its enum included."""
+    """Return all names of a type, those of its enum included."""
     if isinstance(alias, str):
         return [alias]
     return [text for part in get_args(alias) or list(alias) for text in texts(part)]

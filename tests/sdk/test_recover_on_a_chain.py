@@ -49,7 +49,7 @@ MESSAGE = "0xdeadc0de"
 
 @pytest.fixture
 def anvil() -> None:
-    """Skips a test that needs a local EVM chain before its node starts."""
+    """Skip a test that needs a local EVM chain before its node starts."""
     require_anvil()
 
 
@@ -65,7 +65,7 @@ def node(tmp_path: Path) -> Iterator[NodeProcess]:
 
 
 def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) -> int:
-    """Key manager and vault at the addresses that the State Chain names; what the payload pays, in wei."""
+    """Place key manager and vault where the State Chain names them; return the payload's amount in wei."""
     with client(node) as sdk:
         failed = sdk.call(FetchFailedCall(chain, broadcast_id))
     manager, vault = "0x" + failed.key_manager.hex(), "0x" + failed.payload.vault.hex()

@@ -147,7 +147,7 @@ def test_a_rotation_between_the_question_and_the_send(evm: Evm, key: Path) -> No
 
 @pytest.fixture
 def held(evm: Evm) -> Iterator[None]:
-    """Blocks come on request only."""
+    """Yield a chain whose blocks come on request only."""
     evm.call("evm_setAutomine", False)
     yield
     evm.call("evm_mine")

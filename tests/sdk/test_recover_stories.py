@@ -101,7 +101,7 @@ class Teller:
         return self._paid(self._opened(BTC, asset, receiver), BTC, 10**7, [receiver])
 
     def _message(self) -> Story:
-        """To a contract that needs more gas than the engines' limit has, with an address of its own."""
+        """Make a swap to a contract that needs more gas than the engines' limit has."""
         for _ in range(list(CHAINS).index(self.chain)):
             self.evm.deploy("Listener")
         receiver = self.evm.deploy("Hungry")
@@ -118,7 +118,7 @@ class Teller:
         return self._paid(channel, self.coin, ETHER, [receiver])
 
     def _batch(self) -> Story:
-        """Three swaps that end in one block: each chunk of the later ones comes a block sooner."""
+        """Make three swaps that end in one block: each chunk of the later ones comes a block sooner."""
         receivers = [address() for _ in range(3)]
         chunks = [{"number_of_chunks": 2, "chunk_interval": interval} for interval in (4, 3, 2)]
         channels = [
@@ -162,7 +162,7 @@ class Teller:
 
 
 def address() -> str:
-    """One that has nothing yet."""
+    """Return an address that has nothing yet."""
     return checksum_address(keccak_256(next(NUMBERS).to_bytes(4, "big"))[:20])
 
 
@@ -171,7 +171,7 @@ def recover(node: NodeProcess, name: str, *arguments: str) -> Result:
 
 
 def ran(node: NodeProcess, *arguments: str) -> Result:
-    """Without a swap service: all is found on the chain."""
+    """Run `cfnode recover` without a swap service: all is found on the chain."""
     services = ("--network=dev", f"--node={node.url}", f"--backend={NO_SERVER}")
     return CliRunner().invoke(cli, ["recover", *services, "--json", *arguments])
 

@@ -248,7 +248,7 @@ def test_an_aborted_batch_of_a_development_chain(key: Path, tmp_path: Path) -> N
 
 
 def place_contracts(evm: Evm, node: NodeProcess, payload: dict[str, Any]) -> int:
-    """Key manager and vault at the addresses of a payload; the amount that it pays."""
+    """Place key manager and vault at the addresses of a payload; return the amount that it pays."""
     manager, vault = payload["keyManager"], payload["vault"]
     signer = raw(node.call("cf_eth_vault")[0])
     words = int.from_bytes(signer[1:], "big"), signer[0] - 2

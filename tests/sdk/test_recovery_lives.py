@@ -63,7 +63,7 @@ def payouts(life: PayoutsOfLife) -> Iterator[tuple[int, Paid]]:
 
 
 def _addresses(value: object) -> Iterator[tuple[str, bytes]]:
-    """Every 20-byte address in the value of an event that may be a receiver's."""
+    """Yield every 20-byte address in the value of an event that may be a receiver's."""
     match value:
         case (str(variant), bytes() as account) if len(account) == 20:
             yield f"{variant}{account.hex()}", account
@@ -116,7 +116,7 @@ def _by_owners(life: PayoutsOfLife, node: LifeNode, vaults: Vaults) -> None:
 
 
 def found_for(node: LifeNode, owner: str) -> set[tuple[str, int]]:
-    """Chain and nonce of the calls that a recovery finds; each reason without one is an expected one."""
+    """Return chain and nonce of the calls that a recovery finds; it has only expected reasons for none."""
     try:
         calls = node.run(FindCandidates(owner), node.session()).calls
     except (NoSuchCall, Expired, BeingSigned):
@@ -126,7 +126,7 @@ def found_for(node: LifeNode, owner: str) -> set[tuple[str, int]]:
 
 
 def _by_numbers(node: LifeNode, vaults: Vaults) -> None:
-    """Each call that was ever signed is found by its number if the vault takes it; and no other one."""
+    """Check that each signed call is found by its number if the vault takes it; and no other one."""
     data = {call.data for call in (*vaults.open(), *vaults.sent_again())}
     for chain, number in {(call.chain, call.broadcast_id) for call in vaults.signed}:
         own = {call.nonce for call in vaults.open() if (call.chain, call.broadcast_id) == (chain, number)}

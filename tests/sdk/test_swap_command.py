@@ -39,7 +39,7 @@ def sample(name: str) -> Any:
 
 @pytest.fixture
 def service() -> Iterator[Loopback]:
-    """Node, broker and swap service in one, on perseverance."""
+    """Yield node, broker and swap service in one, on perseverance."""
     walks = {
         name: iter(["WAITING", "RECEIVING", "SWAPPING_dca", "SENDING", "SENT", "COMPLETED"])
         for name in ("walk", "other_walk")

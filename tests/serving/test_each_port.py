@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("name", PORTS)
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when no task has had anything to do for a moment; sockets need that moment."""
+    """Let time pass when no task has had anything to do for a moment; sockets need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 
@@ -41,7 +41,7 @@ def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
 
 
 def open_sockets() -> int:
-    """Sockets of this process."""
+    """Return sockets of this process."""
     count = 0
     for path in Path("/proc/self/fd").iterdir():
         try:

@@ -68,7 +68,7 @@ def program(request: pytest.FixtureRequest, name: str) -> Program:
 
 @contextmanager
 def comes_back(program: Program) -> Iterator[None]:
-    """After the block, connections, memory and processor are free again, and the log has no traceback."""
+    """Check after the block that connections, memory and processor are free, and for tracebacks."""
     sockets, memory = program.sockets, program.rss_kib
     yield
     ended = time.monotonic()
@@ -81,7 +81,7 @@ def comes_back(program: Program) -> Iterator[None]:
 
 
 def cells() -> list[tuple[str, str]]:
-    """Ports and attacks: all of them, or the ports in turn."""
+    """Return ports and attacks: all of them, or the ports in turn."""
     ports = list(PORTS)
     if repeats(1, 0):
         return [(name, attack) for name in ports for attack in ATTACKS]
@@ -146,7 +146,7 @@ def test_a_process_stops_in_time_while_stuck_clients_hold_on(name: str, program:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether the process has ended; its parent, the test, may not have asked for its exit code yet."""
+    """Return whether the process has ended, also if the test has not asked for its exit code yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:

@@ -148,7 +148,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.lost |= dict.fromkeys(dropped, self.headers[target].number)
 
     def keep(self, lost: set[bytes], in_memory: set[bytes]) -> None:
-        """Of the lost blocks, those that are held and those below them, if all are in memory."""
+        """Keep, of the lost blocks, those that are held and those below them, if all are in memory."""
         self.kept = set()
         for block in self.held.keys() & lost:
             branch = [block]

@@ -122,7 +122,7 @@ def test_a_writer_killed_again_and_again_never_leaves_half_a_block(tmp_path: Pat
 
 
 def whole_up_to(path: Path, number: int) -> None:
-    """All blocks reported as final are final, and each readable state has the rows of one block only."""
+    """Check that blocks reported as final are final, and each readable state has rows of one block only."""
     store = Store.open(path)
     assert store.finalized.number >= number
     for height in range(store.finalized.number + 1):

@@ -16,7 +16,7 @@ SIZE = 32 << 20
 
 
 def resident(file: Path) -> int:
-    """Bytes of the file's mapping in the resident set, from /proc/self/smaps."""
+    """Return bytes of the file's mapping in the resident set, from /proc/self/smaps."""
     here, total = False, 0
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if "-" in line.split(" ")[0]:

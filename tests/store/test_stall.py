@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def grow(store: Store, parent: Header, length: int) -> list[Header]:
-    """Each block writes its number, and a key of its own that the next one deletes."""
+    """Write blocks: each its number, and a key of its own that the next one deletes."""
     headers = []
     for _ in range(length):
         header = child_of(parent)
@@ -159,7 +159,7 @@ def test_the_file_stops_growing_once_the_windows_are_full(tmp_path: Path) -> Non
 
 
 def never_pruned(store: Store) -> int:
-    """Bytes of the tables that never shrink: about 200 per block."""
+    """Return bytes of the tables that never shrink: about 200 per block."""
     with store.database.read() as txn:
         stats = [txn.stat(store.database.table(name)) for name in ("headers", "numbers")]
     return sum(stat["psize"] * (stat["leaf_pages"] + stat["branch_pages"]) for stat in stats)

@@ -8,7 +8,7 @@ from random import randrange
 
 
 def free_port() -> int:
-    """Of those that no outgoing connection is given."""
+    """Return a free port, of those that no outgoing connection is given."""
     while True:
         port = randrange(20_000, 32_000)
         with socket.socket() as probe, suppress(OSError):
@@ -17,6 +17,6 @@ def free_port() -> int:
 
 
 def listens(port: int) -> bool:
-    """Whether connections to a port are accepted."""
+    """Return whether connections to a port are accepted."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

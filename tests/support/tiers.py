@@ -85,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def plays_world(config: pytest.Config) -> bool:
-    """Whether a run plays the tests of the world."""
+    """Return whether a run plays the tests of the world."""
     return bool(config.getoption("--world") or config.getoption("--all"))
 
 

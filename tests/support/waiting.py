@@ -15,7 +15,7 @@ LOOK_S: Final = 0.01
 
 
 def wait_until(met: Callable[[], object], described: Callable[[], object] | str = "") -> None:
-    """Block until it is met; fails after `LIMIT_S`, with a text or what a function gives then."""
+    """Wait until it is met; fail after `LIMIT_S`, with a text or what a function gives then."""
     deadline = time.monotonic() + LIMIT_S
     while not met():
         assert time.monotonic() < deadline, _text(described)

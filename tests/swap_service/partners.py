@@ -84,7 +84,7 @@ def broker_chain(folder: Path, *flags: str) -> Iterator[Chain]:
 
 
 def followed(database: Database, url: str) -> None:
-    """Books up to the finalized head."""
+    """Follow the chain with books, up to the finalized head."""
     trio.run(lambda: Follower(Source(url, first=1), Books(database)).run(once=True))
 
 
@@ -138,7 +138,7 @@ class Api:
 
 
 def code_of(answer: httpx.Response) -> tuple[int, str]:
-    """Status and code of an unsuccessful answer, which has one shape."""
+    """Return status and code of an unsuccessful answer, which has one shape."""
     assert answer.headers["content-type"] == "application/json"
     document = answer.json()
     assert set(document) == {"error"}, document

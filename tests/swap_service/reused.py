@@ -42,7 +42,7 @@ REFUNDED: dict[str, Any] = {
 
 
 def three_channels(chain: DevChain) -> list[tuple[ChannelId, str]]:
-    """Channels of one number, with their addresses: swapped (1 ether), refunded (2 ether), and not paid."""
+    """Return channels of one number and their addresses: swapped (1 ether), refunded (2), and not paid."""
     channels = []
     for terms in ({}, REFUNDED, {}):
         channels.append(opened(chain, **terms))

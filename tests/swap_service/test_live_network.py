@@ -67,7 +67,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def references(day: Day) -> list[str]:
-    """All names under which the swaps of a chain can be asked for."""
+    """Return all names under which the swaps of a chain can be asked for."""
     names: dict[str, None] = {}
     head = int(day.chain.rpc("chain_getHeader")["number"], 16)
     for number in range(1, head + 1):

@@ -42,7 +42,7 @@ from tests.swap_service.partners import (
 
 
 def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
-    """Events: the next channel has been asked for, and it may be opened."""
+    """Return two events: the next channel has been asked for, and it may be opened."""
     is_asked, may_go = threading.Event(), threading.Event()
     opening_ = RemoteBroker._opening
 

@@ -30,19 +30,19 @@ class Record:
     """A record of a service: the events under each of their keys."""
 
     height_: int = 100
-    found: dict[Key, list[Entry]] = field(default_factory=dict)
+    by_key: dict[Key, list[Entry]] = field(default_factory=dict)
     network: BitcoinNetwork = NETWORKS["Development"]
     chains: tuple[str, ...] = tuple(CHAINS)
     now: int = 0
 
     def add(self, block: int, pallet: str, name: str, fields: dict[str, Any], *keys: Key) -> None:
-        index = sum(len(entries) for entries in self.found.values())
+        index = sum(len(entries) for entries in self.by_key.values())
         entry = Entry(BlockRef(bytes(32), block), block * 6_000, index, pallet, name, fields)
         for key in keys:
-            self.found.setdefault(key, []).append(entry)
+            self.by_key.setdefault(key, []).append(entry)
 
     def find(self, *key: Any) -> list[Entry]:
-        return self.found.get(key, [])
+        return self.by_key.get(key, [])
 
     def height(self, chain: str) -> int:
         return self.height_

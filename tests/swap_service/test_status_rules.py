@@ -50,7 +50,7 @@ def swapping(record: Record, **request: Any) -> None:
 
 
 def sending(record: Record) -> None:
-    """All is swapped, and the output is to be sent."""
+    """Let all be swapped, and the output be about to be sent."""
     swapping(record)
     record.scheduled(20, 997)
     record.executed(20, 997, 906)

@@ -13,7 +13,7 @@ __all__ = ["payout_table", "state_table", "step_table"]
 
 
 def state_table() -> str:
-    """Each state, its meaning, and the state of the official document."""
+    """Return each state, its meaning, and the state of the official document."""
     meanings = dict(re.findall(r'([A-Z_]+) = "\w+"\n    """(.+?)"""', inspect.getsource(JourneyState)))
     rows = ((state.value, meanings[state.name], V2_STATES[state]) for state in JourneyState)
     return _table(("state", "meaning", "version 2"), rows)

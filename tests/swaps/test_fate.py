@@ -21,7 +21,7 @@ LIVES, STEPS = 400, 16
 
 
 def moments() -> list[PayoutLife]:
-    """Each moment of random lives."""
+    """Return each moment of random lives."""
     copies = []
     for seed in range(LIVES):
         random = Random(seed)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cfnode.core.scale.metadata import Metadata
-from cfnode.testing.awaiting import MAX_EARLIER_BLOCKS, Cursor, advance_to, begin, revert, snapshot
+from cfnode.testing.awaiting import MAX_SEARCHED_BLOCKS, Cursor, advance_to, begin, revert, snapshot
 from cfnode.testing.dev_calls import Event
 from cfnode.testing.errors import NotReached
 from tests.sdk.scripted import NODE, Script, session
@@ -72,7 +72,7 @@ class Chain(Script):
         raise AssertionError(method)
 
     def awaited(self, cursor: Cursor, name: str, blocks: int = 10) -> tuple[int, int] | None:
-        """Block and index of the next event; None if it does not occur."""
+        """Return block and index of the next event; None if it does not occur."""
         try:
             event: Event = self.run(advance_to(cursor, "Swapping", name, blocks), self.session)
         except NotReached:
@@ -138,7 +138,7 @@ def test_after_another_clients_revert_the_search_goes_on_at_the_cursors_height(b
 def test_a_search_begins_not_further_back_than_the_node_keeps_states() -> None:
     chain, cursor = Chain([["Paid"]], [["Swapped"]]), Cursor()
     assert chain.awaited(cursor, "Paid") == (1, 0)
-    for _ in range(MAX_EARLIER_BLOCKS + 1):
+    for _ in range(MAX_SEARCHED_BLOCKS + 1):
         chain.add()
     asked = len(chain.requests)
     assert chain.awaited(cursor, "Swapped", blocks=0) == (2, 0)

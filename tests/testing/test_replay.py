@@ -76,7 +76,7 @@ def played(stage: Stage, timeline: Timeline, strategy: Strategy = quotes) -> Rep
 
 
 def events_between(chain: DevChain, after: str, last: str) -> Iterator[Event]:
-    """All events of the blocks behind `after` up to `last`, the newest block first."""
+    """Yield all events of the blocks behind `after` up to `last`, the newest block first."""
     block = last
     while block != after:
         yield from chain.events(block)

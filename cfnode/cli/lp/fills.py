@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["fills"]
 
-RECENT_BLOCKS = 50
+DEFAULT_FILLS_BLOCKS = 50
 """Blocks of which `fills` prints the fills by default."""
 
 
 @click.command()
-@click.option("--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {RECENT_BLOCKS}]")
+@click.option(
+    "--since", type=WholeNumber(min=1), help=f"First block.  [default: the last {DEFAULT_FILLS_BLOCKS}]"
+)
 @click.option(
     "--follow", is_flag=True, help="Go on with each finalized block; --json prints one block per line."
 )
@@ -39,7 +41,7 @@ def fills(
     stopped_text = "stopped following; the orders stay open"
     with reported(stopped_text), client_of(url, account) as client:
         last = client.get_finalized_block()
-        first = max(1, last + 1 - RECENT_BLOCKS) if since is None else since
+        first = max(1, last + 1 - DEFAULT_FILLS_BLOCKS) if since is None else since
         if follow:
             for block in client.fills(first, seconds=every):
                 _print_block(block, as_json or as_lines)

@@ -40,10 +40,10 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
         top = read_part(items, 0, TOP, after, None)
     elif top.root != root:
         raise TrieError(f"compact proof is not of the state root 0x{root.hex()}")
-    return _Range(items, top, start).read()
+    return _ProvenRange(items, top, start).read()
 
 
-class _Range:
+class _ProvenRange:
     """The range in a proven part of the top trie and the child tries after it."""
 
     def __init__(self, items: Sequence[bytes], top: TriePart, start: Position) -> None:

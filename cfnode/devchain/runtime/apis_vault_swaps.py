@@ -35,7 +35,7 @@ from .pallets.swap_requests.parameters import (
 )
 from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.vault_transactions import refund_of
-from .vault_encodings import Asked, Extra, Given, cf_parameters_of, vault_swap_of
+from .vault_encodings import Extra, Given, VaultSwapRequest, cf_parameters_of, vault_swap_of
 
 __all__ = ["VaultSwapsApi"]
 
@@ -75,9 +75,9 @@ class VaultSwapsApi(RuntimeApi):
         self, *, extra_parameters: Extra, **request: Unpack[Given]
     ) -> Answer[values.VaultSwapDetails[Script]]:
         """The transaction that swaps by way of the vault."""
-        return or_message(lambda: self._details(Asked.of(request), extra_parameters))
+        return or_message(lambda: self._details(VaultSwapRequest.of(request), extra_parameters))
 
-    def _details(self, asked: Asked, extra: Extra) -> values.VaultSwapDetails[Script]:
+    def _details(self, asked: VaultSwapRequest, extra: Extra) -> values.VaultSwapDetails[Script]:
         if isinstance(extra, values.VaultSwapExtraParametersSolana) and len(extra.seed) > MAX_SEED:
             raise RuntimeTrap(f"a seed has at most {MAX_SEED} bytes, not {len(extra.seed)}")
         if isinstance(extra, values.VaultSwapExtraParametersBitcoin):
@@ -111,7 +111,7 @@ class VaultSwapsApi(RuntimeApi):
         self, *, refund_parameters: values.RefundParameters, **request: Unpack[Given]
     ) -> Answer[bytes]:
         """The part of the transaction that the vault passes on."""
-        asked, refund = Asked.of(request), refund_parameters
+        asked, refund = VaultSwapRequest.of(request), refund_parameters
         bounds = refund.retry_duration, refund.max_oracle_price_slippage
         return or_message(lambda: cf_parameters_of(self, self._checked(asked, *bounds), refund))
 
@@ -142,7 +142,7 @@ class VaultSwapsApi(RuntimeApi):
             self.other(SwappingStorage), ccm, asset, account if isinstance(account, bytes) else b""
         )
 
-    def _checked(self, asked: Asked, retries: int, slippage: int | None) -> Asked:
+    def _checked(self, asked: VaultSwapRequest, retries: int, slippage: int | None) -> VaultSwapRequest:
         """Check the swap, and return it with its message in the form that is sent.
 
         The destination is read for a message only. Raises Refused, DispatchError or RuntimeTrap.
@@ -161,7 +161,7 @@ class VaultSwapsApi(RuntimeApi):
         check_price_protection(swapping, slippage, asked.source, asked.destination)
         return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked, asked.ccm))
 
-    def _checked_ccm(self, asked: Asked, message: values.CcmMetadata) -> values.CcmMetadata:
+    def _checked_ccm(self, asked: VaultSwapRequest, message: values.CcmMetadata) -> values.CcmMetadata:
         """Return the message with its additional data decoded and encoded again.
 
         Raises Refused or DispatchError.

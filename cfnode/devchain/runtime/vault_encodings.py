@@ -33,7 +33,7 @@ from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
 
-__all__ = ["Asked", "Extra", "Given", "cf_parameters_of", "vault_swap_of"]
+__all__ = ["Extra", "Given", "VaultSwapRequest", "cf_parameters_of", "vault_swap_of"]
 
 Extra = values.VaultSwapExtraParameters[int, EncodedAddress]
 EvmExtra = values.EvmVaultSwapExtraParameters[EncodedAddress, int]
@@ -64,7 +64,7 @@ class Given(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class VaultSwapRequest:
     """The terms of a requested vault swap on any chain, with values in the form of the API."""
 
     broker: bytes
@@ -78,7 +78,7 @@ class Asked:
     dca: values.DcaParameters | None
 
     @classmethod
-    def of(cls, request: Given) -> Asked:
+    def of(cls, request: Given) -> VaultSwapRequest:
         """Create the terms from the API's arguments, under shorter names."""
         return cls(
             request["broker"],
@@ -103,7 +103,7 @@ class Asked:
         return ASSETS[self.source].chain
 
 
-def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
+def affiliates_of(api: RuntimeApi, asked: VaultSwapRequest) -> list[tuple[int, int]]:
     """Return (short id, basis points) of each affiliate. Raises DispatchError."""
     swapping, affiliates = api.other(SwappingStorage), []
     for fee in asked.affiliates:
@@ -115,7 +115,10 @@ def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
 
 
 def parameters_of(
-    asked: Asked, refund: values.RefundParameters, account: bytes, affiliates: Sequence[tuple[int, int]]
+    asked: VaultSwapRequest,
+    refund: values.RefundParameters,
+    account: bytes,
+    affiliates: Sequence[tuple[int, int]],
 ) -> bytes:
     """Encode `VersionedCfParameters`, which the vault passes on unread. Refunds go to `account`."""
     return cf_parameters(
@@ -131,7 +134,7 @@ def parameters_of(
     )
 
 
-def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
+def cf_parameters_of(api: RuntimeApi, asked: VaultSwapRequest, refund: values.RefundParameters) -> bytes:
     """Encode only the `VersionedCfParameters` of a swap, without a transaction.
 
     Raises Refused for a refund address of another chain, and for Bitcoin, Polkadot and Assethub, whose vaults
@@ -146,14 +149,14 @@ def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: values.RefundParamet
     return parameters_of(asked, refund, account, affiliates)
 
 
-def _evm_parameters(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
+def _evm_parameters(api: RuntimeApi, asked: VaultSwapRequest, refund: values.RefundParameters) -> bytes:
     variant, account = refund.refund_address
     if variant not in EVM_ADDRESSES:
         raise ApiRefusal("Refund address must be an EVM address")
     return parameters_of(asked, refund, account, affiliates_of(api, asked))
 
 
-def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
+def vault_swap_of(api: RuntimeApi, asked: VaultSwapRequest, extra: Extra) -> Details:
     """Return the transaction that swaps through the vault of the source asset's chain. Raises Refused."""
     match asked.chain, extra:
         case "Bitcoin", values.VaultSwapExtraParametersBitcoin():
@@ -171,7 +174,7 @@ def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
     raise ApiRefusal("Incompatible or unsupported source_asset and extra_parameters")
 
 
-def _evm(api: RuntimeApi, asked: Asked, extra: EvmExtra) -> values.EvmCallDetails[bytes]:
+def _evm(api: RuntimeApi, asked: VaultSwapRequest, extra: EvmExtra) -> values.EvmCallDetails[bytes]:
     environment, amount = api.other(EnvironmentStorage), extra.input_amount
     parameters = _evm_parameters(api, asked, extra.refund_parameters)
     token = _token(environment, asked)
@@ -186,7 +189,7 @@ def _evm(api: RuntimeApi, asked: Asked, extra: EvmExtra) -> values.EvmCallDetail
     )
 
 
-def _tron(api: RuntimeApi, asked: Asked, extra: EvmExtra) -> values.VaultSwapDetailsTron:
+def _tron(api: RuntimeApi, asked: VaultSwapRequest, extra: EvmExtra) -> values.VaultSwapDetailsTron:
     """Return the transaction on Tron: a token is sent by a call of its contract, but `to` is the vault."""
     environment, amount = api.other(EnvironmentStorage), extra.input_amount
     parameters = _evm_parameters(api, asked, extra.refund_parameters)
@@ -202,7 +205,7 @@ def _tron(api: RuntimeApi, asked: Asked, extra: EvmExtra) -> values.VaultSwapDet
 
 
 def _bitcoin(
-    api: RuntimeApi, asked: Asked, extra: values.VaultSwapExtraParametersBitcoin[int]
+    api: RuntimeApi, asked: VaultSwapRequest, extra: values.VaultSwapExtraParametersBitcoin[int]
 ) -> values.VaultSwapDetailsBitcoin[Script]:
     swapping = api.other(SwappingStorage)
     error = swapping.Error
@@ -230,7 +233,9 @@ def _bitcoin(
 
 
 def _solana(
-    api: RuntimeApi, asked: Asked, extra: values.VaultSwapExtraParametersSolana[EncodedAddress, int]
+    api: RuntimeApi,
+    asked: VaultSwapRequest,
+    extra: values.VaultSwapExtraParametersSolana[EncodedAddress, int],
 ) -> values.VaultSwapDetailsSolana:
     affiliates, refund = affiliates_of(api, asked), extra.refund_parameters
     payer = _solana_account(extra.from_, "Invalid Solana Address: from")
@@ -271,7 +276,7 @@ def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
     return account
 
 
-def _token(environment: EnvironmentStorage, asked: Asked) -> bytes | None:
+def _token(environment: EnvironmentStorage, asked: VaultSwapRequest) -> bytes | None:
     """Return the contract of the source asset, None for the chain's own coin. Raises Refused."""
     if ASSETS[asked.source].chain_index == 0:
         return None

@@ -15,7 +15,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
-from cfnode.network.model import PeerRequestRefused
+from cfnode.network.interface import PeerRequestRefused
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import NO_ANSWER, PeerFailure

@@ -25,7 +25,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import PeerNetwork, PeerRequestRefused, RequestFailed, RequestTimedOut
+from cfnode.network.interface import PeerNetwork, PeerRequestRefused, RequestFailed, RequestTimedOut
 from cfnode.node.asking.block_requests import headers_up_to
 from cfnode.node.asking.peer_set import SLOW_ANSWER_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.asking.question import Question

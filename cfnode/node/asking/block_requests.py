@@ -22,7 +22,7 @@ from cfnode.core.wire.blocks import (
     BlockRequest,
     BlockResponse,
 )
-from cfnode.network.model import PeerRequestRefused
+from cfnode.network.interface import PeerRequestRefused
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import PeerFailure
 

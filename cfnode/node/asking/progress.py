@@ -15,7 +15,7 @@ from itertools import islice
 
 import trio
 
-from cfnode.network.model import PeerNetwork
+from cfnode.network.interface import PeerNetwork
 
 __all__ = ["SYNC_STALL_S", "Phase", "SyncProgress", "no_peers_reason", "warn_when_stuck", "with_reasons"]
 

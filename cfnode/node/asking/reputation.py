@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass
 from enum import Enum
 
-from cfnode.network.model import PeerNetwork
+from cfnode.network.interface import PeerNetwork
 from cfnode.node.asking.peer_set import PeerSet
 
 __all__ = [

@@ -33,7 +33,7 @@ from cfnode.core.header import Header
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_commit
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import PeerNetwork
+from cfnode.network.interface import PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.chain.justifications import UnknownVote, blocks_between

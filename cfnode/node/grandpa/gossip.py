@@ -38,7 +38,7 @@ from cfnode.core.grandpa import (
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import (
+from cfnode.network.interface import (
     Closed,
     NotificationLimits,
     NotificationProtocol,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import trio
 
 from cfnode.core.grandpa import NeighborPacket
-from cfnode.network.model import NotificationProtocol
+from cfnode.network.interface import NotificationProtocol
 
 __all__ = ["CATCH_UP_THRESHOLD", "NEIGHBOR_RESEND_S", "Neighbors"]
 

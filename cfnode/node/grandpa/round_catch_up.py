@@ -21,7 +21,7 @@ from cfnode.core.grandpa import AuthoritySet, CatchUp, CatchUpRequest
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_catch_up
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import NotificationProtocol, PeerNetwork
+from cfnode.network.interface import NotificationProtocol, PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.grandpa.neighbors import Neighbors
 from cfnode.node.grandpa.rounds import MAX_VOTES, Rounds

@@ -16,7 +16,7 @@ import trio
 
 from cfnode.core.grandpa import PROPOSE, VOTE_SIZE, Vote
 from cfnode.flow.wakeup import Wakeup
-from cfnode.network.model import PeerNetwork
+from cfnode.network.interface import PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.grandpa.rounds import Rounds
 from cfnode.node.threads import check_in_thread

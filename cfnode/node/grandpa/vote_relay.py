@@ -12,7 +12,7 @@ import random
 
 import trio
 
-from cfnode.network.model import NotificationProtocol
+from cfnode.network.interface import NotificationProtocol
 from cfnode.node.grandpa.neighbors import Neighbors
 from cfnode.node.grandpa.rounds import Rounds
 

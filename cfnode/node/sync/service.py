@@ -18,7 +18,7 @@ from cfnode.core.chainspec import ChainSpec, ChainSpecError, grandpa_authorities
 from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, AnnounceHandshake, BlockAnnounce, Roles
-from cfnode.network.model import (
+from cfnode.network.interface import (
     Closed,
     NotificationLimits,
     NotificationProtocol,

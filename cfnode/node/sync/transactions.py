@@ -19,7 +19,7 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import blake2_256
 from cfnode.core.wire import WireError
 from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_transactions
-from cfnode.network.model import (
+from cfnode.network.interface import (
     Closed,
     NotificationLimits,
     NotificationProtocol,

@@ -24,7 +24,7 @@ T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
 
 MAX_PAGE: Final = 1000
-MAX_ANSWER_BYTES: Final = 7 * 1024 * 1024
+MAX_STORAGE_ANSWER_BYTES: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
 SLICE_KEYS: Final = 256
 """Keys that one slice of a read covers."""
@@ -97,9 +97,9 @@ def proof_of(state: BlockState, keys: Sequence[bytes], child: bytes = TOP) -> li
     are too large.
     """
     try:
-        return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_ANSWER_BYTES)))
+        return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_STORAGE_ANSWER_BYTES)))
     except TrieError:
-        raise _too_big(f"more than {MAX_ANSWER_BYTES} bytes of nodes; ask for fewer keys") from None
+        raise _too_big(f"more than {MAX_STORAGE_ANSWER_BYTES} bytes of nodes; ask for fewer keys") from None
 
 
 def keys_after(state: BlockState, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
@@ -175,8 +175,10 @@ def size_below(state: BlockState, key: bytes) -> int | None:
 
 def within(entry: T, weight: int) -> T:
     """Return `entry`, if an answer of `weight` bytes may still hold it. Raises RpcError otherwise."""
-    if weight > MAX_ANSWER_BYTES:
-        raise _too_big(f"more than {MAX_ANSWER_BYTES} bytes; ask for fewer keys, or use state_getKeysPaged")
+    if weight > MAX_STORAGE_ANSWER_BYTES:
+        raise _too_big(
+            f"more than {MAX_STORAGE_ANSWER_BYTES} bytes; ask for fewer keys, or use state_getKeysPaged"
+        )
     return entry
 
 

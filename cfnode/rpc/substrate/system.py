@@ -11,7 +11,7 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import PeerIdError, public_of
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import AnnounceHandshake
-from cfnode.network.model import PeerInfo
+from cfnode.network.interface import PeerInfo
 from cfnode.rpc.substrate.log_filters import LogFilters
 from cfnode.rpc.table.blocks import AT, ask_runtime
 from cfnode.rpc.table.convert import ACCOUNT, BYTES, TEXT, to_hex

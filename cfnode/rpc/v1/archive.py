@@ -15,7 +15,7 @@ from cfnode.rpc.table.errors import one_line
 from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
 from cfnode.rpc.v1.parameters import HEX, KEY_READER, InvalidParameter, archive_error, bytes_of
-from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Asked, Place, archive_queries, page_from
+from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Place, QueryItems, archive_queries, page_from
 from cfnode.rpc.v1.storage_diff import ITEMS, differences_between, items_of
 from cfnode.runtime.calls import Verdict
 
@@ -67,14 +67,14 @@ async def call(node: Node, block: bytes, function: str, parameters: str) -> dict
 
 
 async def storage(
-    node: Node, block: bytes, asked: Asked, child: str | None
+    node: Node, block: bytes, asked: QueryItems, child: str | None
 ) -> AsyncGenerator[dict[str, str], None]:
     """Read a block's state: events `storage`, then `storageDone`."""
     return _storage(node, block, asked, child or "")
 
 
 async def _storage(
-    node: Node, block: bytes, asked: Asked, child_trie: str
+    node: Node, block: bytes, asked: QueryItems, child_trie: str
 ) -> AsyncGenerator[dict[str, str], None]:
     place: Place | None = BEGINNING
     try:

@@ -18,7 +18,7 @@ from cfnode.rpc.v1 import operations
 from cfnode.rpc.v1.follow import Follow
 from cfnode.rpc.v1.operations import RunningOperation, Work
 from cfnode.rpc.v1.parameters import HEX, KEY_READER, InvalidParameter, bytes_of, head_error
-from cfnode.rpc.v1.queries import QUERIES, Asked, head_queries
+from cfnode.rpc.v1.queries import QUERIES, QueryItems, head_queries
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -103,7 +103,7 @@ def storage(
     connection: ConnectionState | None,
     identity: str,
     block: bytes,
-    asked: Asked,
+    asked: QueryItems,
     child: str | None,
 ) -> dict[str, Any]:
     """Start reading the state: events operationStorageItems, then operationStorageDone."""

@@ -74,16 +74,16 @@ _QUERY: Final = SerdeStruct(
 
 
 QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _QUERY), MAX_QUERY_ITEMS)
-Asked = Sequence[dict[str, Any]]
+QueryItems = Sequence[dict[str, Any]]
 """Queries whose keys are still texts."""
 
 
-def head_queries(asked: Asked) -> list[Query]:
+def head_queries(asked: QueryItems) -> list[Query]:
     """Return the queries of chainHead, which has no pagination. Raises InvalidParameter."""
     return [Query(bytes_of(item["key"]), item["type"]) for item in asked]
 
 
-def archive_queries(asked: Asked) -> list[Query]:
+def archive_queries(asked: QueryItems) -> list[Query]:
     """Return the queries of an archive. Raises InvalidParameter."""
     return [_archive_query(item["key"], item["type"], item["paginationStartKey"]) for item in asked]
 

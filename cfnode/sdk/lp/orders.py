@@ -134,7 +134,7 @@ class LimitOrder(_Order):
         return f"{self.side} order {self.id} of {text_of(self.asset)} at tick {self.tick}"
 
 
-class _Range(_Order):
+class _RangeOrder(_Order):
     """The common part of range orders: both ends."""
 
     lower: int
@@ -165,7 +165,7 @@ class _Range(_Order):
 
 
 @dataclass(frozen=True, init=False)
-class RangeOrder(_Range):
+class RangeOrder(_RangeOrder):
     """Liquidity between two ticks, `lower` below `upper`. `liquidity` is the chain's own measure of size."""
 
     asset: AssetName
@@ -202,7 +202,7 @@ class RangeOrder(_Range):
 
 
 @dataclass(frozen=True, init=False)
-class RangeOrderByAmounts(_Range):
+class RangeOrderByAmounts(_RangeOrder):
     """The maximum liquidity between two ticks that `base_amount` and `quote_amount` (base units) pay for.
 
     The pool's price decides in which ratio both amounts are used: below the range only the base asset, above

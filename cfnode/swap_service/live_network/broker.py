@@ -32,7 +32,7 @@ from cfnode.swaps.documents.members import asset_json
 __all__ = ["NO_BROKER", "NO_SHARES", "CommissionShares", "RemoteBroker", "service_channel"]
 
 log = logging.getLogger("cfnode.service")
-OPENING_TIMEOUT_S: Final = 55.0
+CHANNEL_OPENING_TIMEOUT_S: Final = 55.0
 """Seconds for the answer to a request for a channel: a node may answer only at finality."""
 RECORD_CHANNEL_TIMEOUT_S: Final = 20.0
 RECORD_CHANNEL_RETRY_S: Final = 0.5
@@ -165,7 +165,7 @@ class RemoteBroker:
         """
         link = self._require()
         try:
-            return await link.call(_OPEN, *params, within_s=OPENING_TIMEOUT_S)
+            return await link.call(_OPEN, *params, within_s=CHANNEL_OPENING_TIMEOUT_S)
         except BrokerNotConnected:
             raise
         except CallError as error:

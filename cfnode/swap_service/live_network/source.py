@@ -95,11 +95,11 @@ class LiveSource:
     async def read(self, look: Callable[[SwapRecord], T]) -> T:
         """Return what `look` finds in the books."""
 
-        def found() -> T:
+        def look_at_books() -> T:
             with self._database.reading() as connection:
                 return look(SwapEvents(connection))
 
-        return await self._read(found)
+        return await self._read(look_at_books)
 
     async def _read(self, work: Callable[[], T]) -> T:
         """Run a function that reads the books, at most `MAX_READERS` at the same time."""

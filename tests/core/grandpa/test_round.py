@@ -51,7 +51,7 @@ def vote(key: Keypair, stage: int, name: str) -> Vote:
 
 
 def round_of(prevotes: str = "", precommits: str = "", base: str = "A") -> Round:
-    """By authority, from Alice on; a dot: no vote."""
+    """Return a round: the votes by authority, from Alice on; a dot: no vote."""
     made = Round(3, SET, ref(base), parent)
     for stage, names in ((PREVOTE, prevotes), (PRECOMMIT, precommits)):
         for key, name in zip((ALICE, BOB, CAROL, DAVE), names, strict=False):

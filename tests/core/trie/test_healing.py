@@ -16,7 +16,7 @@ Rows = dict[bytes, dict[bytes, bytes]]
 
 
 def mixed(older: Held, newer: Held, turns: list[bool]) -> Held:
-    """Rows of the older state and of the newer one, as the turns say; the root of the newer."""
+    """Return rows of the older state and of the newer one, as the turns say; the root of the newer."""
     mix, turn = Held({}), iter(turns)
 
     def rows(before: Rows, after: Rows) -> Rows:

@@ -56,7 +56,7 @@ def pairs(root: bytes, true: frozenset[tuple[bytes, bytes, bytes]], data: bytes)
 
 
 def captured() -> Iterator[Proof]:
-    """Proofs of Polkadot, and of Chainflip's genesis."""
+    """Yield proofs of Polkadot, and of Chainflip's genesis."""
     for name in ("state-proof-polkadot-genesis.hex", "state-proof-small-inline-nodes.hex"):
         known = expected(name)
         [(key, _)] = known["value_at"].items()
@@ -74,7 +74,7 @@ def captured() -> Iterator[Proof]:
 
 
 def made() -> Iterator[Proof]:
-    """Small tries, values inside and by hash: proofs of values, of absence, of the next key, of ranges."""
+    """Yield proofs of small tries: of values inside and by hash, of absence, of the next key, of ranges."""
     chance = random.Random(7)
     for index in range(MADE):
         entries = {
@@ -100,14 +100,14 @@ def made() -> Iterator[Proof]:
 
 
 def sampled(data: bytes) -> Iterator[bytes]:
-    """Each byte changed once, by chance to anything else."""
+    """Yield each byte changed once, by chance to anything else."""
     chance = random.Random(len(data))
     for at in range(len(data)):
         yield data[:at] + bytes((data[at] ^ chance.randint(1, 255),)) + data[at + 1 :]
 
 
 def exhaustive(data: bytes) -> Iterator[bytes]:
-    """Each byte changed to each of the 255 others."""
+    """Yield each byte changed to each of the 255 others."""
     for at in range(len(data)):
         spoilt = bytearray(data)
         for mask in range(1, 256):

@@ -36,7 +36,7 @@ def has_equal_entries(state: Held) -> bool:
 
 
 def assert_read_alike(items: list[bytes], state: Held, start: Position) -> Position | None:
-    """Both readers agree about a proof, and each node is the state's; returns where the range ends.
+    """Check that both readers agree about a proof, and each node is the state's; return where it ends.
 
     The slow one finds an entry also where only an equal one was sent, and may so get further.
     """

@@ -40,7 +40,7 @@ def address_on(chain: str) -> EncodedAddress:
 
 
 def refund(chain: str, **changes: Any) -> dict[str, Any]:
-    """Refund parameters for a source chain."""
+    """Return refund parameters for a source chain."""
     usual: dict[str, Any] = {
         "retry_duration": 100,
         "refund_address": address_on(chain),

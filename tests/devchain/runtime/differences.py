@@ -67,7 +67,7 @@ class Row:
 
 
 def everything(metadata: Metadata) -> Iterator[Missing]:
-    """All that a client can name."""
+    """Yield all that a client can name."""
     for pallet in metadata.pallets:
         yield Missing("pallet", pallet.name, pallet.name)
         for kind, enum in (("call", pallet.calls), ("event", pallet.events), ("error", pallet.errors)):
@@ -102,7 +102,7 @@ def shape_rows() -> list[Row]:
 
 
 def missing_rows() -> list[Row]:
-    """Those of the page, and for calls those that the page on the development runtime has."""
+    """Return the rows of the page, and for calls those of the page on the development runtime."""
     rows = [
         Row(listed(where), listed(kinds), listed(pallets), listed(names), why)
         for where, kinds, pallets, names, why in table(PAGE, "Missing")
@@ -125,11 +125,11 @@ class Versus:
         self.missing = [thing for thing in everything(theirs) if thing not in there]
 
     def shape_reasons(self, rows: list[Row]) -> dict[str, Row | None]:
-        """Each line with the first row that explains it."""
+        """Return each line with the first row that explains it."""
         return {line: self._reason(rows, "", "", line.partition(": ")[0]) for line in self.shapes}
 
     def missing_reasons(self, rows: list[Row]) -> dict[Missing, Row | None]:
-        """Each missing thing with the first row that explains it."""
+        """Return each missing thing with the first row that explains it."""
         return {thing: self._reason(rows, thing.kind, thing.pallet, thing.name) for thing in self.missing}
 
     def _reason(self, rows: list[Row], kind: str, pallet: str, name: str) -> Row | None:

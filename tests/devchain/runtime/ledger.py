@@ -92,13 +92,13 @@ class Ledger:
 
 
 def _gross(swap: Mapping[str, Any]) -> int:
-    """USDC that a swap has got for its input, before fees."""
+    """Return USDC that a swap has got for its input, before fees."""
     stable = swap["output_amount"] if swap["output_asset"] == USDC else swap["intermediate_amount"]
     return int(stable + swap["network_fee"] + swap["broker_fee"])
 
 
 def inside(world: World) -> Counter[str]:
-    """Everything that the chain holds, but pools and what is about to be sent."""
+    """Return everything that the chain holds, but pools and what is about to be sent."""
     held = Counter[str]()
     for _, asset, amount in items(world, "AssetBalances", "FreeBalances"):
         held[asset] += amount
@@ -124,7 +124,7 @@ def inside(world: World) -> Counter[str]:
 
 
 def items(world: World, pallet: str, item: str) -> Iterator[tuple[Any, ...]]:
-    """(key, …, value) of a map."""
+    """Yield (key, …, value) of a map."""
     storage = world.metadata.storage(pallet, item)
     prefix = storage.key()
     key = world.state.next_key(prefix)

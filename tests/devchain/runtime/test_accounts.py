@@ -39,7 +39,7 @@ def signed(world: World, pallet: str, name: str, /, **arguments: Any) -> Any:
 
 
 def error_name(world: World, outcome: Any) -> str | None:
-    """None for success, else the error's name."""
+    """Return none for success, else the error's name."""
     if outcome[0] == "Ok":
         return None
     if outcome[1][0] != "Module":

@@ -33,7 +33,7 @@ def timeouts(broker: Swapper) -> list[Any]:
 
 
 def pass_height(broker: Swapper, height: int) -> None:
-    """Bitcoin has been witnessed up to there."""
+    """Witness Bitcoin up to a height."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).ProcessedUpTo.put(height)
     broker.blocks(1)

@@ -31,13 +31,13 @@ def key(number: int) -> bytes:
 
 
 def accounts_bytes(*others: bytes) -> bytes:
-    """SCALE of CcmAccounts: the receiver, the further accounts, the fallback address."""
+    """Return SCALE of CcmAccounts: the receiver, the further accounts, the fallback address."""
     count = bytes([len(others) << 2])
     return RECEIVER + b"\x01" + count + b"".join(other + b"\x00" for other in others) + FALLBACK
 
 
 def refusal(world: World, asset: str, message: dict[str, Any]) -> str | None:
-    """Why a message is refused; None if it is taken."""
+    """Return why a message is refused; None if it is taken."""
     try:
         swapping = world.runtime.composition.by_name["Swapping"]
         check_ccm(swapping, values.CcmChannelMetadata(**message), asset, DESTINATION)

@@ -17,7 +17,7 @@ from tests.support.devchain.market import Market
 
 
 def amount_in(market: Market, name: str, asset: str, *arguments: Any) -> int:
-    """Bob's amount of an asset in the answer of an API that lists amounts by asset."""
+    """Return Bob's amount of an asset in the answer of an API that lists amounts by asset."""
     answer = ask(market.world, name, BOB.account, *arguments)
     answer = answer.get("earned_fees", answer)
     amount: int = answer[MODULES[ASSETS[asset].chain]][ASSETS[asset].symbol.lower()]

@@ -44,7 +44,7 @@ class Owner(Swapper):
         return self.world.stored("Funding", "PendingRedemptions", CHARLIE.account)
 
     def supply(self) -> tuple[int, int]:
-        """All FLIP there is, and what is outside of the chain."""
+        """Return all FLIP there is, and what is outside of the chain."""
         stored = self.world.stored
         return stored("Flip", "TotalIssuance"), stored("Flip", "OffchainFunds")
 

@@ -33,7 +33,7 @@ def metadata_of(release: str) -> Metadata:
 
 
 def fields_of(metadata: Metadata) -> Iterator[tuple[str, tuple[Field, ...]]]:
-    """Each composite and each variant with its fields."""
+    """Yield each composite and each variant with its fields."""
     for row in metadata.registry.types:
         name = "::".join(row.path) or f"type {row.id}"
         if isinstance(row.definition, Composite):
@@ -44,7 +44,7 @@ def fields_of(metadata: Metadata) -> Iterator[tuple[str, tuple[Field, ...]]]:
 
 
 def names_of(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    """(where, a name that becomes an identifier of Rust)."""
+    """Yield (where, a name that becomes an identifier of Rust)."""
     for where, fields in fields_of(metadata):
         yield where, where.rpartition("::")[2]
         yield from ((where, field.name) for field in fields if field.name is not None)
@@ -109,7 +109,7 @@ def test_each_type_has_a_size(release: str) -> None:
 
 
 def boxed_arguments(metadata: Metadata) -> set[str]:
-    """`Pallet.call.argument` of each argument whose type is in a box."""
+    """Return `Pallet.call.argument` of each argument whose type is in a box."""
     boxed = set()
     for pallet in metadata.pallets:
         if pallet.calls is not None:

@@ -92,7 +92,7 @@ class World:
         return storage.decode(self.state.get(storage.key(*keys)))
 
     def events(self) -> list[tuple[Any, str, str, Any]]:
-        """(phase, pallet, event, fields) of the best block."""
+        """Return (phase, pallet, event, fields) of the best block."""
         events = []
         for record in self.stored("System", "Events"):
             pallet, inner = record["event"]
@@ -142,7 +142,7 @@ class World:
         return [encode_compact(len(body)) + body for body in made]
 
     def apply(self, journal: Journal, extrinsic: bytes) -> Any:
-        """("Ok", outcome) or ("Err", validity error) of one extrinsic."""
+        """Return ("Ok", outcome) or ("Err", validity error) of one extrinsic."""
         output = self.runtime.call("BlockBuilder_apply_extrinsic", extrinsic, journal)
         return self.metadata.api_method("BlockBuilder_apply_extrinsic").decode(output)
 

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.core.wire import WireError
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.node.asking import reputation
 from cfnode.node.asking.asker import SILENCE_BEFORE_NEXT_PEER_S, AllPeersFailed, Asker, PeerAnswer
 from cfnode.node.asking.peer_set import SLOW_ANSWER_S, PeerSet

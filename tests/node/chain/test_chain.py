@@ -24,7 +24,7 @@ def events_of(subscription: object) -> list[object]:
 
 
 async def copy_of(rig: Rig, make_rig: MakeRig) -> NodeChain:
-    """Another node of the same chain, still at genesis."""
+    """Return another node of the same chain, still at genesis."""
     return (await make_rig("other")).chain
 
 

@@ -50,7 +50,7 @@ Blocks = list[tuple[Header, list[bytes]]]
 
 
 async def recorded(rig: Rig, make_rig: MakeRig, count: int) -> tuple[Rig, Recorder, Blocks]:
-    """Another node at genesis, its executor, and the blocks that it lacks."""
+    """Return another node at genesis, its executor, and the blocks that it lacks."""
     hashes = [await rig.block(tx("alice", nonce, put("a", str(nonce)))) for nonce in range(count)]
     blocks = [(rig.chain.header(block_hash), rig.chain.body(block_hash)) for block_hash in hashes]
     other = await make_rig("other", executor=lambda store: Recorder(store, rig.runtime))

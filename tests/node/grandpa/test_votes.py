@@ -28,7 +28,7 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.keys import Keypair
 from cfnode.core.wire.grandpa_gossip import decode_gossip
-from cfnode.network.model import ProtocolOpened, Received
+from cfnode.network.interface import ProtocolOpened, Received
 from cfnode.node.asking import reputation
 from cfnode.node.chain.call_cache import Call
 from cfnode.node.grandpa.neighbors import MIN_NEIGHBOR_REPEAT_S, Neighbors
@@ -45,7 +45,7 @@ VOTERS = [keys.grandpa for keys in KEYS[1:]]
 
 @asynccontextmanager
 async def following(light: Peer, authority: Peer) -> AsyncIterator[None]:
-    """Both run, and the light node has the authority's blocks."""
+    """Yield while both run and the light node has the authority's blocks."""
     async with running(authority, light):
         await followed(light, authority)
         yield
@@ -64,7 +64,7 @@ class Listener:
         self.protocol.send(self.peer.network.name, message.encode())
 
     def sends_round(self, authority: Peer, block: bytes, number: int = 1) -> None:
-        """All votes of a round."""
+        """Send all votes of a round."""
         for message in round_of(authority, block, number):
             self.says(message)
 
@@ -103,7 +103,7 @@ def vote(
 
 
 def round_of(peer: Peer, block: bytes, number: int = 1) -> list[Vote]:
-    """All votes of a round."""
+    """Return all votes of a round."""
     return [vote(key, peer, block, stage, number=number) for stage in (PREVOTE, PRECOMMIT) for key in VOTERS]
 
 
@@ -415,7 +415,7 @@ async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
 
 
 def many_votes(authority: Peer) -> list[Vote]:
-    """Votes of two rounds, for all blocks: more than are checked in one turn."""
+    """Return votes of two rounds, for all blocks: more than are checked in one turn."""
     blocks = [authority.chain.hash_at(number) for number in range(1, authority.chain.best.number + 1)]
     return [
         vote(key, authority, block, stage, number=number)

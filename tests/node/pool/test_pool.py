@@ -394,7 +394,7 @@ async def test_a_pool_that_was_too_slow_reports_the_missed_reorganisation(
 
 
 def hold_validation(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> tuple[trio.Event, trio.Event]:
-    """Each validation sets the first event, and then waits for the second."""
+    """Return two events: each validation sets the first, and then waits for the second."""
     asked, release = trio.Event(), trio.Event()
     validate = rig.chain.queries.validate
 

@@ -64,7 +64,7 @@ def with_one_vote_counted_often(fragments: list[WarpFragment]) -> None:
 
 
 def with_forged_ancestry(fragments: list[WarpFragment]) -> None:
-    """Votes for a block with a forged ancestry."""
+    """Send votes for a block with a forged ancestry."""
     first = fragments[0]
     forged = Header(first.header.parent_hash, first.header.number, bytes(32), bytes(32), first.header.digest)
     ancestry = Header(forged.hash, first.header.number + 1, bytes(32), bytes(32))

@@ -159,7 +159,7 @@ def _lag(authority: Peer, follower: Peer) -> int:
 
 
 async def _kill(executor: Executor, killed: set[int]) -> None:
-    """Once more, a process that is executing a block."""
+    """Kill a process that is executing a block, once more."""
     await _until(lambda: _at_work(executor) not in (None, *killed))
     pid = _at_work(executor)
     assert pid is not None

@@ -108,7 +108,7 @@ async def test_in_full_mode_each_block_is_executed_once(
 
 
 def pieces_of(store: Store) -> int:
-    """Into how many pieces the server cuts its state."""
+    """Return into how many pieces the server cuts its state."""
     final = store.finalized
     header, pieces = store.header(final.hash), 0
     assert header is not None
@@ -153,7 +153,7 @@ class Life:
 
 
 def listens(node: NodeProcess) -> bool:
-    """Whether it can be asked already."""
+    """Return whether it can be asked already."""
     if not node.url and LISTENING.search(node.log):
         node.wait_until_listening()
     return bool(node.url)

@@ -10,7 +10,7 @@ import trio.testing
 
 from cfnode.core.grandpa import NeighborPacket
 from cfnode.core.wire.transactions import decode_transactions, encode_transactions
-from cfnode.network.model import Received
+from cfnode.network.interface import Received
 from cfnode.network.notifications import Notifications
 from cfnode.node.chain.call_cache import Call
 from cfnode.node.pool.transaction import PoolTransaction

@@ -29,7 +29,7 @@ async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float)
             nursery.start_soon(warn_when_stuck, client.progress)
             await client.sync.run()
     lines = [line.partition(": no progress for 15 s: ") for line in caplog.messages]
-    return [(phase, reason) for phase, found, reason in lines if found]
+    return [(phase, reason) for phase, separator, reason in lines if separator]
 
 
 async def test_without_peers_the_log_names_why_each_node_is_unreachable(

@@ -33,7 +33,7 @@ class NewerApi(RuntimeApi):
 
     @method("WithdrawalWhitelistInfo", account_id="AccountId32")
     def cf_withdrawal_whitelist(self, account_id: bytes) -> None:
-        """Destinations of withdrawals."""
+        """Return destinations of withdrawals."""
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
     def cf_failed_call_bsc(self, broadcast_id: int) -> None:

@@ -141,7 +141,7 @@ async def test_what_is_wrong_is_named_and_nothing_changes(make_served: MakeServe
 
 
 async def zero_amounts(served: Served) -> None:
-    """To set an order of nothing that does not stand changes nothing."""
+    """Set an order of nothing that does not stand, which changes nothing."""
     nothing = {"Liquidity": {"liquidity": 0}}
     for method, params in (
         ("lp_set_limit_order", [*BOTH, "sell", 9, 0, 0, None, NOW]),

@@ -24,7 +24,7 @@ Step = tuple[str, list[Any]]
 
 
 def steps(tick: int) -> list[Step]:
-    """Each method with what comes before `wait_for`; in this order each can succeed, and no order is left."""
+    """Return each method with what comes before `wait_for`, in an order in which each can succeed."""
     ticks = {"start": tick - 1000, "end": tick + 1000}
     limit = [*BOTH, "sell", 1]
     return [

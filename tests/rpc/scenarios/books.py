@@ -58,7 +58,7 @@ def changes(after: Accounts, before: Accounts) -> Sheet:
 
 
 def sums(sheet: Sheet) -> dict[str, int]:
-    """All parties together, by asset: of a sheet that is right, nothing."""
+    """Return the sum of all parties, by asset: of a sheet that is right, nothing."""
     total = Counter[str]()
     for amounts in sheet.values():
         total.update(amounts)
@@ -78,7 +78,7 @@ class Stored:
             return storage.decode(state.get(storage.key(*keys)))
 
     def items(self, pallet: str, item: str) -> Iterator[tuple[Any, ...]]:
-        """(key, …, value) of a map."""
+        """Yield (key, …, value) of a map."""
         storage = self._metadata.storage(pallet, item)
         with self._chain.state(self._block) as state:
             entries = [(key, state.get(key)) for key in keys_after(state, storage.key(), None)]
@@ -154,7 +154,7 @@ class Outside:
 
     @classmethod
     def of(cls, stored: Stored) -> Outside:
-        """With the token contracts of the EVM chains."""
+        """Return the outside with the token contracts of the EVM chains."""
         tokens = {}
         for chain in ("Ethereum", "Arbitrum", "Tron"):
             known = stored.items("Environment", f"{chain}SupportedAssets")
@@ -184,7 +184,7 @@ class Outside:
                 self._arrive(self._sent.pop((chain, fields["broadcast_id"])))
 
     def now(self) -> Accounts:
-        """Everything, what never arrived too."""
+        """Return everything, what never arrived too."""
         accounts = Accounts()
         for party, amounts in self.accounts.items():
             accounts[party].update(amounts)

@@ -12,7 +12,7 @@ from tests.rpc.scenarios.transcript import slug
 
 
 def scenarios() -> list[str]:
-    """Their names, as those of their files."""
+    """Return the names of the scenarios, as those of their files."""
     modules = [
         import_module(f"{__package__}.{path.stem}") for path in Path(__file__).parent.glob("test_*.py")
     ]

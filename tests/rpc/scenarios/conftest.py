@@ -82,7 +82,7 @@ async def story(
 
 
 async def agree(reader: Reader, story: Story) -> None:
-    """@polkadot/api decodes each event of the story from the stored bytes, through the node's metadata."""
+    """Check that @polkadot/api decodes each event of the story from the stored bytes, by the metadata."""
     metadata = await story.served.call("state_getMetadata")
     blocks = [data for data, _ in story.events]
     with trio.fail_after(120):

@@ -24,7 +24,7 @@ QUIET: list[str] = []
 
 
 def together(*parts: Iterable[str] | str) -> list[str]:
-    """Things that happen in one block."""
+    """Return things that happen in one block."""
     return [name for part in parts for name in ([part] if isinstance(part, str) else part)]
 
 

@@ -51,7 +51,7 @@ class AwaitedBooks(Books):
         self.moved = trio.Event()
 
     async def wait_for(self, number: int) -> None:
-        """Until the block is in the books."""
+        """Wait until the block is in the books."""
         with trio.fail_after(LIMIT_S):
             while self.newest < number:
                 await self.moved.wait()
@@ -65,7 +65,7 @@ class RunningLedgers:
     books: Mapping[str, AwaitedBooks]
 
     async def reach(self, number: int) -> None:
-        """Until each has a block."""
+        """Wait until each has a block."""
         for book in self.books.values():
             await book.wait_for(number)
 
@@ -74,7 +74,7 @@ class RunningLedgers:
 async def running_ledgers(
     served: Served, broker: bytes, databases: Mapping[str, Database]
 ) -> AsyncIterator[RunningLedgers]:
-    """Followers of a node, each with a database of its own, until the end."""
+    """Yield followers of a node, each with a database of its own, until the end."""
     url = f"http://127.0.0.1:{served.port}"
     everyone, own = Source(url, first=1), Source(url, first=1, accounts=(account_text(broker),))
     books = {name: AwaitedBooks(database) for name, database in databases.items()}
@@ -110,14 +110,14 @@ async def confirmed(url: str, books: Books) -> None:
 
 
 def agrees(database: Database, story: Story, sheet: Sheet) -> None:
-    """Accounts, payouts and fees are those of the scenario."""
+    """Check that accounts, payouts and fees are those of the scenario."""
     accounts_agree(database, story, sheet)
     payouts_agree(database, sheet)
     network_fees_agree(database, sheet)
 
 
 def accounts_agree(database: Database, story: Story, sheet: Sheet) -> None:
-    """Credits less debits of each account are what it has; a commission is a credit."""
+    """Check that credits less debits of each account are what it has; a commission is a credit."""
     for account, name in story.accounts.items():
         if account == BOOSTER:
             continue  # whose balance `dev_setBoost` changes without an event
@@ -160,7 +160,7 @@ def network_fees_agree(database: Database, sheet: Sheet) -> None:
 
 
 def broker_has_its_part(full: Database, own: Database, broker: str) -> None:
-    """Books of one account have the same records of that account as books of all."""
+    """Check that books of one account have what books of all have of that account."""
     for name in ("swaps", "channels", "payouts", "commissions", "fees"):
         mine = [record for record in records(full, name) if record["account"] == broker]
         assert [record for record in records(own, name) if record["account"] == broker] == mine, name

@@ -60,7 +60,7 @@ class Pool:
     fee: int
 
     def sell(self, amount: int) -> int:
-        """USDC for an amount of the asset."""
+        """Return USDC for an amount of the asset."""
         net, depth, before = self._net(amount), self.liquidity * ROOT, self.price
         self.price = -(-depth * before // (depth + net * before))
         return self.liquidity * (before - self.price) // ROOT
@@ -114,7 +114,7 @@ class Rules:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Rules:
-        """From the values of `LiquidityPools.Pools`, by asset."""
+        """Return the pools from the values of `LiquidityPools.Pools`, by asset."""
         names = ("current_sqrt_price", "current_liquidity", "fee_hundredth_pips")
         return cls({asset: Pool(*(ranges[name] for name in names)) for asset, ranges in stored.items()})
 
@@ -145,11 +145,11 @@ class Rules:
         return output
 
     def _cost(self, asset: str) -> int:
-        """Microdollars for the smallest unit, when 20 dollars buy it."""
+        """Return Microdollars for the smallest unit, when 20 dollars buy it."""
         return ONE if asset == "Usdc" else SAMPLE * ONE // self._trial(asset).buy(SAMPLE)
 
     def _yield(self, asset: str) -> int:
-        """Microdollars for the smallest unit, when about 20 dollars' worth is sold."""
+        """Return Microdollars for the smallest unit, when about 20 dollars' worth is sold."""
         if asset == "Usdc":
             return ONE
         price, decimals = ROUGH[asset]

@@ -45,7 +45,7 @@ Named = tuple[str, Any]
 
 
 def is_housekeeping(name: str) -> bool:
-    """Whether each block has such events, of whatever is in it."""
+    """Return whether each block has such events, of whatever is in it."""
     return name == "System.ExtrinsicSuccess" or name.endswith("ChainTracking.ChainStateUpdated")
 
 
@@ -185,13 +185,13 @@ class Story:
         self.outside.failing.add((address, _name(**asset)))
 
     async def fill(self, asset: Any, price: int) -> None:
-        """Another price in a pool."""
+        """Set another price in a pool."""
         await self.call("dev_setPool", asset, price)
         name = _name(**asset)
         self.rules.pools[name] = Rules.of({name: pools_of(self.stored())[name]}).pools[name]
 
     async def seal(self, count: int) -> None:
-        """Blocks in which nothing new happens from outside."""
+        """Make blocks in which nothing new happens from outside."""
         for _ in range(count):
             await self.served.call("dev_newBlock")
 
@@ -281,7 +281,7 @@ class Story:
         self.closed = True
 
     async def balances(self) -> bool:
-        """Whether all parties together have what they had, and the broker has paid its transactions."""
+        """Return whether all together have what they had, and the broker has paid its transactions."""
         left = tuple(amount - self._burned for amount in self._flip)
         return sums(await self.sheet()) == {} and self.flip() == left
 

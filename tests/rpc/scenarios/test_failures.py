@@ -109,7 +109,7 @@ async def test_a_message_that_no_authority_can_send(story: Story) -> None:
 
 
 def paid_by(story: Story, chain: str, call: Any) -> tuple[str, str, int]:
-    """Receiver, asset and amount of a call on offer."""
+    """Return receiver, asset and amount of a call on offer."""
     (transfer,) = story.outside.transfers(chain, bytes.fromhex(call["data"].removeprefix("0x")))
     return transfer
 
@@ -185,7 +185,7 @@ async def test_a_transfer_of_ether_that_fails(story: Story, chain: str) -> None:
 async def offered_for_two_epochs(
     story: Story, chain: str, emitted: EmittedEvents, owed: tuple[str, str, int]
 ) -> None:
-    """In its own, in the next with another signature, and then no more."""
+    """Check the offer: in its own epoch, in the next with another signature, and then no more."""
     offer, requested = f"cf_failed_call_{chain.lower()}", emitted.one("TransferFallbackRequested")
     assert (requested["asset"], requested["amount"]) == owed[1:]
     first = await story.call(offer, requested["broadcast_id"])

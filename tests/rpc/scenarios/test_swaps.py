@@ -211,7 +211,7 @@ async def test_protection_by_the_oracle(story: Story) -> None:
 
 
 def below_oracle(price: int, ether: int, dollars: int) -> int:
-    """Basis points, rounded up, that an amount of ether brought less than at a price for a whole one."""
+    """Return by how many basis points, rounded up, ether brought less than at a price for a whole one."""
     expected = Fraction(price * ether, ETHER)
     return ceil((expected - dollars) * 10_000 / expected)
 

@@ -47,11 +47,11 @@ class Transcript:
         self.entries.append({"call": method, "params": params, "answer": masked(answer)})
 
     def emitted(self, events: Iterable[tuple[str, Any]]) -> None:
-        """Events in their order."""
+        """Check for events in their order."""
         self.entries += [{"event": name, "fields": as_json(fields)} for name, fields in events]
 
     def compare(self) -> None:
-        """With the file: fails with what is different."""
+        """Compare with the file; fail with what is different."""
         if os.environ.get("CFNODE_TEST_WRITE"):
             FOLDER.mkdir(exist_ok=True)
             lines = ",\n".join(json.dumps(entry) for entry in self.entries)
@@ -91,7 +91,7 @@ def _title(entry: Entry) -> str:
 
 
 def members(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Each leaf that differs: its path, how it was and how it is."""
+    """Yield each leaf that differs: its path, how it was and how it is."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in [*old, *(member for member in new if member not in old)]:
             yield from members(old.get(name, "absent"), new.get(name, "absent"), f"{path}.{name}".lstrip("."))

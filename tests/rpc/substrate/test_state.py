@@ -54,7 +54,7 @@ def test_a_page_is_what_sorting_and_cutting_gives(
 
 
 def test_a_walk_ends_with_an_error_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr(storage, "MAX_STORAGE_ANSWER_BYTES", 100)
     state = Plain({bytes([number]): b"x" * 10 for number in range(20)})
     with pytest.raises(storage.RpcError, match="too big"):
         storage.all_pairs(state, b"")
@@ -205,7 +205,7 @@ async def test_values_are_weighed_before_they_fill_the_memory(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = await served_node.call("state_getKeysPaged", "0x", 200)
-    monkeypatch.setattr(storage, "MAX_ANSWER_BYTES", 100)
+    monkeypatch.setattr(storage, "MAX_STORAGE_ANSWER_BYTES", 100)
     monkeypatch.setattr(storage, "MAX_ADDED", 3)
     best = await served_node.call("chain_getBlockHash")
     for method, params in (

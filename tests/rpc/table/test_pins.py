@@ -26,7 +26,7 @@ class Holder:
 
 @pytest.fixture
 def limited(monkeypatch: pytest.MonkeyPatch) -> Pins:
-    """Three blocks may be held."""
+    """Return pins of which three blocks may be held."""
     monkeypatch.setattr(pins, "MAX_PINNED", 3)
     return Pins()
 

@@ -33,7 +33,7 @@ CHAIN_CALLS = "cf_controlled_vault_addresses", "cf_ingress_egress_events", "dev_
 
 
 async def maps_by_asset(served: Served, at: str | None) -> list[dict[str, dict[str, Any]]]:
-    """From each place in which an answer has one value for each asset."""
+    """Return the maps from each place in which an answer has one value for each asset."""
     assert served.node.broker is not None
     broker = await served.call("cf_account_info", account(served.node.broker.account), at)
     environment = await served.call("cf_environment", at)
@@ -61,7 +61,7 @@ def named(release: str) -> dict[str, set[str]]:
 
 
 async def check_answers(served: Served, release: str, at: str | None) -> None:
-    """Each answer of a block names the assets and chains of a release, and no others."""
+    """Check that each answer of a block names the assets and chains of a release, and no others."""
     for assets_by_chain in await maps_by_asset(served, at):
         assert {chain: set(symbols) for chain, symbols in assets_by_chain.items()} == named(release)
         assert list(assets_by_chain) == [chain for chain in CHAINS if chain in named(release)]

@@ -19,7 +19,7 @@ NUMBER = SYSTEM + twox_128(b"Number").hex()
 
 
 async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, Any]]:
-    """All events of a stream with an end."""
+    """Return all events of a stream with an end."""
     identity = (await ws.call(method, *params))["result"]
     events: list[dict[str, Any]] = []
     with trio.fail_after(20):

@@ -328,7 +328,7 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
 
 
 def allocated() -> int:
-    """Private memory of this process in bytes, without mapped files: a leak would show here."""
+    """Return private memory of this process in bytes, without mapped files: a leak would show here."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("RssAnon:")[1].split()[0]) << 10
 

@@ -23,13 +23,13 @@ from tests.support.loops import LOOPS, Run
 
 
 def asks(book: dict[str, Any]) -> list[tuple[int, str]]:
-    """Ticks and amounts of an order book on a line."""
+    """Return ticks and amounts of an order book on a line."""
     return [(ask["tick"], ask["amount"]) for ask in book["asks"]]
 
 
 @contextmanager
 def live_lines(place: Market, folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """`cfnode lp …` with a line of JSON for each event, ended at the end."""
+    """Yield `cfnode lp …` with a line of JSON for each event, ended at the end."""
     process = subprocess.Popen(
         command("lp", *words, "--json", "--every=0.3", f"--url={place.node.url}"),
         stdout=subprocess.PIPE,

@@ -151,7 +151,7 @@ def killed_in_an_update(node: NodeProcess, desired: list[Order], sends: int) -> 
 
 
 def amounts(blocks: list[BlockFills]) -> list[tuple[int, int]]:
-    """(block, ether bought) of each fill."""
+    """Return (block, ether bought) of each fill."""
     return [(block.block_number, fill.bought["Eth"]) for block in blocks for fill in block.fills]
 
 

@@ -21,7 +21,7 @@ def run(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
 
 
 def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Each command besides those that start a node, with its path."""
+    """Yield each command besides those that start a node, with its path."""
     with click.Context(group) as ctx:
         for name in group.list_commands(ctx):
             command = group.get_command(ctx, name)

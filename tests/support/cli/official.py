@@ -52,14 +52,14 @@ def parsed(*arguments: str) -> click.Context:
 
 
 def cases(flag: Flag) -> tuple[str, ...]:
-    """Sample values of a flag, with those in other cases."""
+    """Return sample values of a flag, with those in other cases."""
     values = flag.values or VALUES.get(flag.name, ("7",))
     others = (case(value) for value in values for case in (str.upper, str.title))
     return (*values, *others) if flag.in_any_case else values
 
 
 def spellings(flag: Flag) -> Iterator[tuple[list[str], list[str]]]:
-    """(arguments, the values that they give) in each way of writing a flag."""
+    """Yield (arguments, the values that they give) in each way of writing a flag."""
     for name in flag.spellings:
         if flag.takes is Takes.NOTHING:
             yield [name], []

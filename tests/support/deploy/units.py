@@ -16,7 +16,7 @@ INSTALLED = "/opt/cfnode/bin/cfnode"
 
 
 def values(file: Path, name: str) -> list[str]:
-    """All values of a setting, in order."""
+    """Return all values of a setting, in order."""
     return re.findall(rf"^{name}=(.*)$", file.read_text(), re.MULTILINE)
 
 

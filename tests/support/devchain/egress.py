@@ -27,7 +27,7 @@ def failed_transfer(broker: Swapper, asset: str, chain: str = "Ethereum") -> dic
 
 
 def signed_transfer(data: bytes) -> tuple[int, Signature, TransferParams]:
-    """Nonce, signature and transfer of a fallback's data."""
+    """Return nonce, signature and transfer of a fallback's data."""
     words = [data[4 + 32 * n : 36 + 32 * n] for n in range(6)]
     numbers = [int.from_bytes(word, "big") for word in words]
     transfer = TransferParams(words[3][12:], words[4][12:], numbers[5])

@@ -40,7 +40,7 @@ GWEI = 10**9
 
 
 def require_py_evm() -> None:
-    """py-evm and eth-account, or the test is skipped. Their import must not raise the recursion limit."""
+    """Require py-evm and eth-account, or skip the test; their import must not raise the recursion limit."""
     limit = sys.getrecursionlimit()
     try:
         pytest.importorskip("eth", reason="py-evm is not here: pip install 'cfnode[evm]'")
@@ -187,7 +187,7 @@ class RunningEvm:
 
 @contextmanager
 def running_evm(folder: Path, node: str, *flags: str, **more: Any) -> Iterator[RunningEvm]:
-    """`cfnode dev evm` next to a node, until it is stopped."""
+    """Yield `cfnode dev evm` next to a node, until it is stopped."""
     line = command("dev", "evm", "--port=0", "--json", f"--node={node}", f"--key={folder}/payer.key", *flags)
     with started_evm(line, folder, **more) as process:
         assert process.stdout is not None

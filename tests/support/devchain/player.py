@@ -36,7 +36,7 @@ def chains_of(release: Release) -> list[str]:
 
 
 def atoms(asset: str, worth: float) -> int:
-    """So many dollars' worth of an asset, at the price of genesis."""
+    """Return so many dollars' worth of an asset, at the price of genesis."""
     return int(worth * DOLLAR * 10 ** ASSETS[asset].decimals / USD_PRICES.get(asset, DOLLAR))
 
 
@@ -92,7 +92,7 @@ class Player(Swapper):
         assert outcomes == [("Ok", ("Ok", ()))] * len(deposits)
 
     def another_of(self, asset: str) -> str:
-        """Another asset of the same chain, if it has one."""
+        """Return another asset of the same chain, if it has one."""
         same = (other_asset.name for other_asset in self.release.assets_of(ASSETS[asset].chain))
         return min((name for name in same if name != asset), default=asset)
 
@@ -153,7 +153,7 @@ class Player(Swapper):
         assert done == "Ok" or done.partition(".")[2] in refusals
 
     def let_all_end(self) -> None:
-        """Nothing waits for liquidity or is held back any more, and there is time."""
+        """Let nothing wait for liquidity or be held back any more, and give it time."""
         call, pools = self.world.call, [name for name in asset_names(self.release) if name != "Usdc"]
         fair = {name: USD_PRICES.get(name, DOLLAR) for name in pools}
         calls = [call("Dev", "set_pool", asset=name, price=fair[name], depth=10**15) for name in pools]

@@ -89,7 +89,7 @@ def kind_of(arguments: Any) -> str:
 
 
 def is_running(process: subprocess.Popen[Any]) -> bool:
-    """Whether a child of this process runs; neither waits for it nor takes its exit code."""
+    """Return whether a child of this process runs; neither waits for it nor takes its exit code."""
     if process.returncode is not None:
         return False
     try:
@@ -196,7 +196,7 @@ _HOME = _network()
 
 
 def _is_plain(bound: Mapping[str, Any]) -> bool:
-    """Whether the start asks for nothing that only `exec` gives, or that the order does not say.
+    """Return whether the start asks for nothing that only `exec` gives, or that the order does not say.
 
     A thread in another network namespace starts its programs there, which no fork of the server can.
     """

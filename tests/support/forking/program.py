@@ -63,7 +63,7 @@ def put_in_place(descriptors: Sequence[int], numbers: Sequence[int]) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Streams over descriptors 0 to 2, as an interpreter opens them."""
+    """Open streams over descriptors 0 to 2, as an interpreter does."""
     direct = bool(os.environ.get("PYTHONUNBUFFERED"))
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         raw = io.FileIO(number, "rb" if number == 0 else "wb", closefd=False)
@@ -79,7 +79,7 @@ def _open_standard_streams() -> None:
 
 
 def _starts_node(program: Sequence[str]) -> bool:
-    """Whether the program starts executors: `cfnode run`, whose name may be left out."""
+    """Return whether the program starts executors: `cfnode run`, whose name may be left out."""
     arguments = program[2:]
     return bool(arguments) and (arguments[0] == "run" or arguments[0].startswith("--"))
 

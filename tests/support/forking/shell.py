@@ -98,7 +98,7 @@ def guard(line: socket.socket) -> None:
 
 
 def received(line: socket.socket, size: int) -> bytes:
-    """So many bytes."""
+    """Return so many bytes."""
     data = b""
     while len(data) < size:
         part = line.recv(size - len(data))

@@ -191,7 +191,7 @@ def chunks(*pieces: bytes) -> bytes:
 
 
 def websocket_cases() -> list[Case]:
-    """Messages of a WebSocket."""
+    """Return messages of a WebSocket."""
     body = call().encode()
     subscribe = call(SUBSCRIBE).encode()
     cases = [

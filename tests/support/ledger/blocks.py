@@ -23,6 +23,6 @@ def block(number: int, events: list[DecodedEvent]) -> DecodedBlock:
 
 
 def block_rows(times: Mapping[int, int]) -> list[dict[str, Any]]:
-    """Rows of the table `blocks`, by each block's number and time (Unix ms)."""
+    """Return rows of the table `blocks`, by each block's number and time (Unix ms)."""
     same = {"parent": "", "spec_version": 1, "events": 1}
     return [{"number": number, "hash": f"{number:x}", "time": time, **same} for number, time in times.items()]

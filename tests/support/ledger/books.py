@@ -14,7 +14,7 @@ def url_of(database: Database) -> str:
 
 
 async def followed(database: Database, source: Source) -> Database:
-    """Books up to the finalized head, which the chain confirms."""
+    """Return books up to the finalized head, which the chain confirms."""
     outcome = await Follower(source, Books(database)).run(once=True)
     assert outcome is not None
     assert outcome.differences == ()

@@ -30,7 +30,7 @@ HOSTILE: Final = (
 
 
 def sqrt_price(dollars: int, decimals: int) -> str:
-    """Square root of a pool's price, of whole dollars for a whole unit of an asset with these decimals."""
+    """Return the square root of a pool's price: whole dollars for a whole unit with these decimals."""
     from math import isqrt
 
     return str(isqrt(dollars * 10**6 * 2**192 // 10**decimals))
@@ -53,7 +53,7 @@ def _least(column: Any) -> Any:
 
 
 def fill_books(database: Database) -> None:
-    """Books with a block a day from 1 November 2026 on, number = day; the last is of 1 December.
+    """Fill books with a block a day from 1 November 2026 on, number = day; the last is of 1 December.
 
     Day 2: ETH is $2,000. Day 3: a swap of 3 ETH to 0.1 BTC through $6,000, with all that follows. Day 10: a
     fee in ETH without a price of that block, and one in FLIP, of which no price is known. Day 20: a

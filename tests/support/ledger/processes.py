@@ -31,7 +31,7 @@ class LedgerProcess:
             self.process = subprocess.Popen(line, stderr=log, env=process.environment(folder), cwd=ROOT)
 
     def wait_for(self, text: str) -> None:
-        """Until a line of its log has the text."""
+        """Wait until a line of its log has the text."""
         deadline = time.monotonic() + LIMIT_S
         while not re.search(text, self.log_path.read_text()):
             assert self.process.poll() is None, self.log_path.read_text()
@@ -56,7 +56,7 @@ def following(folder: Path, node: str, database: str, *flags: str) -> Iterator[L
 
 
 def wait_for_block(url: str, number: int) -> None:
-    """Until the books have a block."""
+    """Wait until the books have a block."""
     deadline, books = time.monotonic() + LIMIT_S, Books(Database(url))
     while (tip := books.tip()) is None or tip.number < number:
         assert time.monotonic() < deadline

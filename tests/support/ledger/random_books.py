@@ -56,7 +56,7 @@ def times() -> st.SearchStrategy[int]:
 
 @st.composite
 def random_books(draw: st.DrawFn) -> RandomBooks:
-    """Books of up to 12 blocks and 40 facts; some have no fact, or no block."""
+    """Return books of up to 12 blocks and 40 facts; some have no fact, or no block."""
     least = draw(st.sampled_from((0, 3, 6)))
     steps = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=least, max_size=12))
     number, time, blocks = draw(st.integers(0, 5)), draw(st.integers(0, 3)), []

@@ -10,7 +10,7 @@ from cfnode.ledger.rows.context import Context, Handler
 
 
 def read_as_an_older_version(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """From here on events of a kind have a field less than their rows need."""
+    """Take a field that rows need from events of a kind, from here on."""
     known = rows_module._handler
 
     def handler(event: DecodedEvent) -> Handler | None:

@@ -16,7 +16,7 @@ NOWHERE = "http://127.0.0.1:9/"
 
 
 async def noted(database: Database, day: Day, *urls: str) -> list[str]:
-    """Books of the day with webhooks from the start; the ids of these."""
+    """Return books of the day with webhooks from the start; the ids of these."""
     database.migrate()
     endpoints = [registry.add(database, url)[0] for url in urls]
     await followed(database, Source(day.url, first=1))

@@ -21,7 +21,7 @@ ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
 async def secured_pair(
     caller: int = 1,
 ) -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
-    """Two ends in memory after the handshake: the dialer, the listener."""
+    """Return two ends in memory after the handshake: the dialer, the listener."""
     left, right = trio.testing.memory_stream_pair()
     ends: dict[bool, Secured] = {}
 
@@ -66,7 +66,7 @@ async def ignore(connection: PeerConnection, substream: Substream) -> None:
 async def ours_and_raw(
     on_substream: OnSubstream = ignore, sums: Buffers | None = None, flood_lock: trio.Lock | None = None
 ) -> AsyncIterator[tuple[PeerConnection, trio.abc.Stream, Secured]]:
-    """Our end as the listener, and a dialer whose frames the test makes itself."""
+    """Yield our end as the listener, and a dialer whose frames the test makes itself."""
     (stream, raw), (theirs, secured) = await secured_pair()
     ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, flood_lock=flood_lock)
     async with trio.open_nursery() as nursery:

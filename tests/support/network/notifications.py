@@ -9,7 +9,7 @@ import trio.testing
 from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.network.connection import OnSubstream, PeerConnection
 from cfnode.network.exchange import accept_protocol
-from cfnode.network.model import NotificationEvent, NotificationLimits
+from cfnode.network.interface import NotificationEvent, NotificationLimits
 from cfnode.network.notifications import Notifications
 from cfnode.network.service import NetworkService
 from cfnode.network.substream import Substream

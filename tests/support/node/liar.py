@@ -11,7 +11,7 @@ from cfnode.core.aura import author_index, sealed, slot_of, without_seal
 from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.network.model import RequestHandler, RequestLimits
+from cfnode.network.interface import RequestHandler, RequestLimits
 from cfnode.network.service import NetworkService
 from cfnode.network.settings import NetworkSettings
 from cfnode.node.sync.service import ChainSync

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from cfnode.network.model import (
+from cfnode.network.interface import (
     Accept,
     Closed,
     NotificationLimits,

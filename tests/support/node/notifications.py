@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import trio
 
-from cfnode.network.model import NotificationEvent
+from cfnode.network.interface import NotificationEvent
 
 
 class EventQueue:

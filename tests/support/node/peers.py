@@ -75,7 +75,7 @@ async def followed(peer: Peer, authority: Peer) -> None:
 
 
 async def grow(authority: Peer) -> None:
-    """Two set changes, some values, three blocks that are not final."""
+    """Make two set changes, some values, and three blocks that are not final."""
     rig = authority.rig
     await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
     await rig.block(tx("bob", 0, put("before", "the target" * 9)))

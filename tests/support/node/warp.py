@@ -21,7 +21,7 @@ KEYS = well_known(3)
 
 
 async def grown(make_rig: MakeRig) -> Rig:
-    """Three sets, the last block of the third one."""
+    """Return three sets, the last block of the third one."""
     rig = await make_rig(authorities=KEYS)
     await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
     await rig.block(tx("alice", 1, voters_of(KEYS[1:])), final=True)

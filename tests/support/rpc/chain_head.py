@@ -17,7 +17,7 @@ class Head:
         self.identity = identity
 
     async def event(self) -> dict[str, Any]:
-        """Its next event."""
+        """Return its next event."""
         with trio.fail_after(20):
             params = await self.ws.notification()
         assert params["subscription"] == self.identity
@@ -25,7 +25,7 @@ class Head:
         return event
 
     async def events(self, count: int) -> list[dict[str, Any]]:
-        """Its next events."""
+        """Return its next events."""
         return [await self.event() for _ in range(count)]
 
     async def answer(self, method: str, *params: Any) -> Any:
@@ -33,7 +33,7 @@ class Head:
         return await self.ws.call(f"chainHead_v1_{method}", self.identity, *params)
 
     async def call(self, method: str, *params: Any) -> Any:
-        """Its result."""
+        """Return its result."""
         return (await self.answer(method, *params))["result"]
 
     async def code(self, method: str, *params: Any) -> int:
@@ -42,7 +42,7 @@ class Head:
         return code
 
     async def done(self, method: str, *params: Any) -> list[dict[str, Any]]:
-        """All events of an operation, without its id."""
+        """Return all events of an operation, without its id."""
         begun = await self.call(method, *params)
         assert begun["result"] == "started"
         events: list[dict[str, Any]] = []

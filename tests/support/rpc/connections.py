@@ -16,7 +16,7 @@ def call(method: str, params: Any = None, identity: Any = 1) -> dict[str, Any]:
 
 
 async def until_closed(stream: trio.SocketStream) -> bytes:
-    """Everything until the other side closes."""
+    """Return everything until the other side closes."""
     data = b""
     try:
         while more := await stream.receive_some(65536):

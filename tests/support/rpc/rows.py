@@ -20,7 +20,7 @@ def echo(node: StandIn, text: str, times: int | None) -> str:
 
 
 async def wait_for_ever(node: StandIn) -> None:
-    """Never answer."""
+    """Wait for ever."""
     await trio.sleep_forever()
 
 

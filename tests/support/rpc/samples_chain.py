@@ -55,7 +55,7 @@ class Chain:
 
     @contextmanager
     def state(self, block_hash: bytes) -> Iterator[Any]:
-        """Storage in which every item that is asked for is there: broadcasts, and accounts of Swapping."""
+        """Yield storage in which every requested item is there: broadcasts, and accounts of Swapping."""
         broadcast = (7).to_bytes(4, "little") + (9).to_bytes(8, "little")
         held = {b"Swapping": AFFILIATE, b"AssethubBroadcaster": broadcast[:8]}
         values = {twox_128(pallet): value for pallet, value in held.items()}

@@ -94,7 +94,7 @@ class PayoutsOfLife(Life):
                 self.block()
 
     def _refuse(self) -> None:
-        """All authorities fail to send what they were given to send; it may arrive nevertheless."""
+        """Let all authorities fail to send what they were given to send; it may arrive nevertheless."""
         self.block(self._opening(self.random.choice(self._chains)))
         channel = self.model.channels[-1]
         if channel.target is None or (chain := ASSETS[channel.target].chain) not in EVM:
@@ -129,13 +129,13 @@ class PayoutsOfLife(Life):
         )
 
     def _rebalance(self) -> None:
-        """FLIP moves between accounts: no payout, in the midst of them."""
+        """Move FLIP between accounts: no payout, in the midst of them."""
         one, other = self.random.sample(PROVIDERS, 2)
         there = {"recipient_account_id": other.account, "redemption_address": None}
         self.block(Call(one, "Funding", "rebalance", there | {"amount": ("Exact", 10 * FLIP)}))
 
     def _rotate(self) -> None:
-        """All keys rotate, with the vaults'."""
+        """Rotate all keys, with the vaults'."""
         epoch = self.world.stored("Validator", "CurrentEpoch")
         self.block(Call(None, "Dev", "as_governance", {"call": ("Validator", "force_rotation")}))
         for _ in range(30):
@@ -256,11 +256,11 @@ class Vaults:
             )
 
     def takes(self, payload: Payload) -> bool:
-        """Whether the vault takes a call: its key has signed, and the nonce is unused."""
+        """Return whether the vault takes a call: its key has signed, and the nonce is unused."""
         return self.has_key(payload) and (payload.chain, payload.nonce) not in self.used
 
     def has_key(self, payload: Payload) -> bool:
-        """Whether a call is signed with the key that the vaults have."""
+        """Return whether a call is signed with the key that the vaults have."""
         key, _ = self.world.api(API + "eth_vault")
         manager = self.world.stored("Environment", f"{payload.chain}KeyManagerAddress")
         return payload.is_signed_by(key, manager)
@@ -284,7 +284,7 @@ class Vaults:
         ]
 
     def is_on_its_way(self, payload: Payload) -> bool:
-        """Whether an authority has a call's transaction."""
+        """Return whether an authority has a call's transaction."""
         return payload.broadcast_id in self.world.stored(f"{payload.chain}Broadcaster", "PendingBroadcasts")
 
 

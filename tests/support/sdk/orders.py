@@ -8,7 +8,7 @@ from tests.sdk.lp.place import ACCOUNT, Market
 
 
 def ladder(tick: int, levels: int) -> list[Order]:
-    """Orders on both sides of a price, and a range around it."""
+    """Return orders on both sides of a price, and a range around it."""
     sells = [LimitOrder("ETH", "sell", n, "0.01", tick=tick + 500 + n) for n in range(levels)]
     buys = [LimitOrder("ETH", "buy", n, "20", tick=tick - 500 - n) for n in range(levels)]
     return [*sells, *buys, RangeOrder("ETH", 0, tick - 10_000, tick + 10_000, 10**12)]

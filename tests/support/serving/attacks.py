@@ -101,7 +101,7 @@ class Target:
         return b""
 
     def visit(self) -> None:
-        """One connection with one request."""
+        """Open one connection with one request."""
         if (sock := self.opened()) is not None:
             with sock, suppress(OSError):
                 sock.sendall(self.request)
@@ -168,7 +168,7 @@ def _held(
 
 @contextmanager
 def short_connections(target: Target) -> Iterator[None]:
-    """Twice as many connections as the limit, one after another, each with one request."""
+    """Open twice as many connections as the limit, one after another, each with one request."""
 
     def step() -> None:
         for _ in range(20):
@@ -182,7 +182,7 @@ def short_connections(target: Target) -> Iterator[None]:
 
 @contextmanager
 def pipelined_and_gone(target: Target) -> Iterator[None]:
-    """64 kB of requests on each connection, which the client then closes."""
+    """Send 64 kB of requests on each connection, which the client then closes."""
     with _held(target, STUCK, _many(target)):
         pass
     yield
@@ -190,7 +190,7 @@ def pipelined_and_gone(target: Target) -> Iterator[None]:
 
 @contextmanager
 def unread_replies(target: Target) -> Iterator[None]:
-    """As many requests, and none of the answers is read."""
+    """Send as many requests, and read none of the answers."""
     with _held(target, STUCK, _many(target), buffer=SMALL_BUFFER):
         yield
 
@@ -217,7 +217,7 @@ def _dripping(begun: Callable[[Target], bytes], *, is_open: bool) -> Attack:
 
 @contextmanager
 def half_open(target: Target) -> Iterator[None]:
-    """Clients that end their sending half in the middle of a request, and stay."""
+    """Be clients that end their sending half in the middle of a request, and stay."""
     with _held(target, STUCK, target.request[:-10]) as held:
         for sock in held:
             with suppress(OSError):
@@ -227,14 +227,14 @@ def half_open(target: Target) -> Iterator[None]:
 
 @contextmanager
 def idle_thousands(target: Target) -> Iterator[None]:
-    """More connections than the limit, on which nothing is sent."""
+    """Open more connections than the limit, on which nothing is sent."""
     with _held(target, target.limit + 50, b""):
         yield
 
 
 @contextmanager
 def http_2_upgrade(target: Target) -> Iterator[None]:
-    """Offers to switch to HTTP/2 in clear text."""
+    """Offer to switch to HTTP/2 in clear text."""
     offer = target.head(
         "connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__"
     )
@@ -247,7 +247,7 @@ def http_2_upgrade(target: Target) -> Iterator[None]:
 
 @contextmanager
 def http_2_at_once(target: Target) -> Iterator[None]:
-    """Clients that speak HTTP/2 without asking."""
+    """Be clients that speak HTTP/2 without asking."""
     preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00" * 20
     with _again_and_again(lambda: _expect(target, preface, b"HTTP/1.1 400", b"HTTP/1.1 505")):
         yield
@@ -277,7 +277,7 @@ _PLAIN = tuple(b"HTTP/1.1 %b" % start for start in (b"1", b"2", b"3", b"4", b"50
 
 @contextmanager
 def odd_headers(target: Target) -> Iterator[None]:
-    """Origins, hosts, addresses of proxies, and lengths that are none."""
+    """Send origins, hosts, addresses of proxies, and lengths that are none."""
 
     def step() -> None:
         line = random.choice(_ODD_LINES)

@@ -60,7 +60,7 @@ class Program:
         return count
 
     def is_idle(self, share: float) -> bool:
-        """Whether it uses less than this share of a processor."""
+        """Return whether it uses less than this share of a processor."""
         before = self.cpu_s
         time.sleep(LOOK_S)  # the time over which the processor's use is measured
         return self.cpu_s - before < LOOK_S * share
@@ -106,7 +106,7 @@ class Honest:
             self._sock.close()
 
     def ask(self) -> float:
-        """Seconds until a request was answered, over HTTP with 200."""
+        """Return seconds until a request was answered, over HTTP with 200."""
         began = time.monotonic() - self._withheld_s()
         for _ in range(2):
             with suppress(ConnectionError):
@@ -124,7 +124,7 @@ class Honest:
         raise AssertionError("the port closed two connections without an answer")
 
     def _withheld_s(self) -> float:
-        """Seconds for which program and client have waited for a processor so far."""
+        """Return seconds for which program and client have waited for a processor so far."""
         files = f"/proc/{self._program.pid}/schedstat", "/proc/thread-self/schedstat"
         return sum(int(Path(file).read_text().split()[1]) for file in files) / 1e9
 
@@ -144,7 +144,7 @@ class Honest:
         return int(head.split()[1])
 
     def _message(self) -> int:
-        """ANSWERED after the next message of a WebSocket; 0 if the port has closed the connection."""
+        """Return ANSWERED after the next message of a WebSocket; 0 if the port has closed the connection."""
         while len(head := self._bytes(2)) == 2:
             size = head[1] & 0x7F
             if size > 125:

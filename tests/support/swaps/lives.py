@@ -69,7 +69,7 @@ def new_address(chain: str, random: Random) -> EncodedAddress:
 
 
 def worth(asset: str, dollars: float) -> int:
-    """So many dollars' worth of an asset, at the price of genesis."""
+    """Return so many dollars' worth of an asset, at the price of genesis."""
     return int(dollars * DOLLAR * 10 ** ASSETS[asset].decimals / USD_PRICES.get(asset, DOLLAR))
 
 
@@ -144,7 +144,7 @@ class Blocks(Swapper):
         return events
 
     def begin(self) -> None:
-        """Roles, money to lend, and where providers want to have their assets back."""
+        """Begin with roles, money to lend, and where providers want to have their assets back."""
         register = [Call(account, "Swapping", "register_as_broker", {}) for account in (BROKER, OTHER)]
         register += [Call(provider, "LiquidityProvider", "register_lp_account", {}) for provider in PROVIDERS]
         self.block(*register)
@@ -258,7 +258,7 @@ class Life(Blocks):
         getattr(self, f"_{name}")()
 
     def rest(self, blocks: int = 12) -> None:
-        """Nothing is held back any more, and blocks go by, until some of them are quiet."""
+        """Hold nothing back any more, and make blocks, until some of them are quiet."""
         self._release()
         quiet = 0
         for _ in range(blocks):
@@ -273,13 +273,13 @@ class Life(Blocks):
             self.block()
 
     def _jump(self) -> None:
-        """Hours, or so long that channels expire, or that their numbers come back."""
+        """Let hours pass, or so long that channels expire, or that their numbers come back."""
         self.world.skipped += self.random.choice([HOUR, DAY + 4 * HOUR, 3 * DAY, 3 * DAY])
         for _ in range(3):
             self.block()
 
     def _open(self) -> None:
-        """Up to three channels in a block, on one chain most of the time."""
+        """Open up to three channels in a block, on one chain most of the time."""
         chain = self.random.choice(self._chains)
         self.block(*(self._opening(chain) for _ in range(self.random.choice([1, 1, 2, 3]))))
 
@@ -388,7 +388,7 @@ class Life(Blocks):
         return self.random.choice(known[-4:] if self.random.random() < 0.8 else known)
 
     def _deposits(self, channel: Channel, dollars: list[float]) -> list[Call]:
-        """Deposits to a channel: those to one that has expired are refused, or come to nothing."""
+        """Return deposits to a channel: those to one that has expired are refused, or come to nothing."""
         calls = []
         for amount_usd in dollars:
             asset = channel.source
@@ -509,7 +509,7 @@ class Life(Blocks):
         self.block(*self._deposits(self.model.channels[-1], [3_000]))
 
     def _re_sign(self) -> None:
-        """Governance has an aborted transaction signed again, and sent.
+        """Have an aborted transaction signed again by governance, and sent.
 
         Or it leaves that to any account: then no list has the call.
         """
@@ -545,7 +545,7 @@ class Life(Blocks):
         self.block(Call(None, "Dev", "set_pool", {"asset": asset, "price": price, "depth": depth}))
 
     def _withdraw(self) -> None:
-        """Brokers take what they have earned, a provider a part of what it owns, or gives it on."""
+        """Withdraw what brokers have earned, and a part of what a provider owns, or give it on."""
         there = self.address("Ethereum")
         self.model.withdrawn_to.add(there)
         broker = {"asset": "Usdc", "destination_address": there}
@@ -582,7 +582,7 @@ class Life(Blocks):
             self.block(Call(provider, "LiquidityProvider", "schedule_swap", arguments))
 
     def _epoch(self) -> None:
-        """Epochs end: a call that pays a failed transfer again is signed anew; the second ends it."""
+        """End epochs: a call that pays a failed transfer again is signed anew; the second ends it."""
         for _ in range(self.random.choice([1, 2, 3])):
             self.block(Call(None, "Dev", "end_epoch", {}))
             self.block()

@@ -215,7 +215,7 @@ class Model:
         )  # fmt: skip
 
     def everything(self) -> Facts:
-        """All channels, deposits and swaps."""
+        """Return all channels, deposits and swaps."""
         self._touched.clear()
         return Facts(self.channels, self.deposits, list(self.swaps.values()))
 

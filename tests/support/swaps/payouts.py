@@ -70,7 +70,7 @@ class PayoutLife:
     # The vault
 
     def takes(self, call: Call) -> bool:
-        """Whether the vault takes a call's signature."""
+        """Return whether the vault takes a call's signature."""
         return call.key == self.epoch and call.nonce not in self.used
 
     def send(self, call: Call) -> bool:
@@ -136,7 +136,7 @@ class PayoutLife:
             self.failed_in, self.is_listed = self.epoch, True
 
     def _re_sign(self) -> None:
-        """Governance has a batch signed again, and sent or not."""
+        """Have a batch signed again by governance, and sent or not."""
         self.signed.append(Call(self.epoch, 1, is_batch=True))
         if self.random.random() < 0.5:
             self.steps.append(PayoutStep.SENT)
@@ -162,7 +162,7 @@ class PayoutLife:
     # Evidence
 
     def evidence(self) -> Evidence:
-        """All that can be known, with a node of each chain."""
+        """Return all that can be known, with a node of each chain."""
         call = self.call
         signed = Signed.NOT if call is None else Signed.NOW if call.key == self.epoch else Signed.EARLIER
         return Evidence(

@@ -128,7 +128,7 @@ class Rooms:
     # Comparing
 
     def agree_on_changes(self, *, in_all_rooms: bool) -> None:
-        """Each room says what the model says, of all that may have changed since the last time.
+        """Check that each room says what the model says, of all that may have changed since the last time.
 
         Reports, statements, day totals, page, books of one account and balances are read whole: all of them,
         or one each second time. What follows from channels, deposits and swaps is read if one has changed.
@@ -149,7 +149,7 @@ class Rooms:
             room()
 
     def agree(self) -> None:
-        """Each room says what the model says, and the books have the chain's balances to the unit."""
+        """Check that each room says what the model says; the books have the chain's balances to the unit."""
         self.follow()
         self._statuses(self.life.model.everything())
         with self._records() as records:
@@ -189,7 +189,7 @@ class Rooms:
             yield records
 
     def _statuses(self, facts: Facts) -> None:
-        """Statuses by channel, swap and transaction, and what partners see of them, are the model's."""
+        """Check statuses by channel, swap and transaction, and what partners see of them."""
         with self._records() as (dev, books):
             for channel in facts.channels:
                 self._channel_status(channel, [dev, books])
@@ -288,7 +288,7 @@ class Rooms:
                 )
 
     def _changes_of_states(self) -> None:
-        """Each change of a swap's state is noted with its block, once, and nothing else is."""
+        """Check that each change of a swap's state is noted with its block, once, and nothing else is."""
         table = changes.c
         with self.database.reading() as connection:
             new = connection.execute(select(changes).where(table.id > self._news).order_by(table.id)).all()
@@ -300,7 +300,7 @@ class Rooms:
         assert noted == wanted, (noted, wanted)
 
     def _webhooks(self) -> None:
-        """Each swap's last message has its state; those of an account are its own."""
+        """Check that each swap's last message has its state; those of an account are its own."""
         last, about = {}, {}
         for row in rows(self.database, "changes"):
             body = json.loads(row["body"])
@@ -464,7 +464,7 @@ class Rooms:
                 assert {swap.request for swap in page.swaps} & set(swaps) == numbers, state
 
     def _own_books(self) -> None:
-        """Books of one account have its facts, and no one else's."""
+        """Check that books of one account have its facts, and no one else's."""
         own = ss58.encode(self.chosen)
         for table in ("movements", "holdings"):
             assert _of(self.private, table, own) == _of(self.database, table, own), table

@@ -38,7 +38,7 @@ from .transaction_payment import TransactionPayment
 T = TypeVar("T")
 SignatureData = tuple[str, Mapping[str, Any]]
 """Kind and fields of a wallet's signature, as `cfnode.core.wallets` defines them."""
-MAX_BATCHED_CALLS = 10
+MAX_BATCH_EXTRINSIC_CALLS = 10
 BATCHES = ("batch", "non_native_signed_call")
 MAX_LONGEVITY = 2**64 - 1
 
@@ -115,8 +115,10 @@ class Environment(Pallet):
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
         """Raise ScaleError if a batch holds too many calls."""
-        if name == "batch" and len(arguments["calls"]) > MAX_BATCHED_CALLS:
-            raise ScaleError(f"a batch holds up to {MAX_BATCHED_CALLS} calls, not {len(arguments['calls'])}")
+        if name == "batch" and len(arguments["calls"]) > MAX_BATCH_EXTRINSIC_CALLS:
+            raise ScaleError(
+                f"a batch holds up to {MAX_BATCH_EXTRINSIC_CALLS} calls, not {len(arguments['calls'])}"
+            )
 
     def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         """Return the calls inside a batch or a call that a foreign wallet has signed."""

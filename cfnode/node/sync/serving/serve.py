@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError, blocks, light, state, warp
-from cfnode.network.model import PeerNetwork, RequestLimits
+from cfnode.network.interface import PeerNetwork, RequestLimits
 from cfnode.node.asking import reputation
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.serving.repeats import Repeats

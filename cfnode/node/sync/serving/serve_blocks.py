@@ -19,7 +19,7 @@ from cfnode.core.wire.blocks import (
     BlockRequest,
     BlockResponse,
 )
-from cfnode.network.model import PeerNetwork
+from cfnode.network.interface import PeerNetwork
 from cfnode.node.asking import reputation
 from cfnode.node.chain.view import ChainView
 from cfnode.node.sync.serving.repeats import Repeats

@@ -13,7 +13,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import MissingSubtrie
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
-from cfnode.network.model import PeerRequestRefused
+from cfnode.network.interface import PeerRequestRefused
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.asking.progress import SyncProgress, with_reasons
 from cfnode.node.asking.question import Question

@@ -11,14 +11,15 @@ from collections.abc import Callable
 from cfnode.core.trie import EMPTY_ROOT, ProofState
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.wasm.host.crypto import Crypto, Hashing
-from cfnode.runtime.wasm.host.misc import Misc, Tries
+from cfnode.runtime.wasm.host.environment import HostEnvironment
 from cfnode.runtime.wasm.host.signature import HostError, HostSignature, host_functions
 from cfnode.runtime.wasm.host.storage import ChildStorage, Storage
+from cfnode.runtime.wasm.host.tries import Tries
 
 __all__ = ["HOST_FUNCTIONS", "HostError", "HostFunctions", "HostSignature"]
 
 
-class HostFunctions(Storage, ChildStorage, Crypto, Hashing, Tries, Misc):
+class HostFunctions(Storage, ChildStorage, Crypto, Hashing, Tries, HostEnvironment):
     """All host functions, over the journal of one call after the other."""
 
     def __init__(self, version_of: Callable[[bytes], bytes | None]) -> None:

@@ -226,7 +226,7 @@ async def test_announcements_that_finality_has_passed_cost_nothing(
 
 
 def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
-    """Peers that claim to be far ahead, accept every request, and answer none."""
+    """Return peers that claim to be far ahead, accept every request, and answer none."""
     nodes = []
     for number in range(count):
         sybil = MemoryNetwork(f"sybil {number}")
@@ -238,7 +238,7 @@ def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
 
 
 async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[MemoryNetwork]) -> float:
-    """Seconds until a fresh node with these peers is synced."""
+    """Return seconds until a fresh node with these peers is synced."""
     for stranger in strangers:
         assert join(light.network, stranger)
     began = trio.current_time()

@@ -205,7 +205,7 @@ async def test_clients_receive_one_step_over_the_missing_blocks(
 
 
 async def ask_without_end(node: Node) -> None:
-    """Frequent calls of clients have an answer, or one of the two documented errors."""
+    """Make frequent calls, each of which has an answer, or one of the two documented errors."""
     while True:
         best = node.chain.best
         assert node.chain.header(best.hash) is not None

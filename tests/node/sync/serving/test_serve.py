@@ -16,7 +16,7 @@ from cfnode.core.wire.blocks import Attributes, BlockRequest, BlockResponse
 from cfnode.core.wire.light import MAX_LIGHT_KEYS, LightResponse, RemoteCall, RemoteRead
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.devchain.authorities import well_known
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.node.asking import reputation
 from cfnode.node.sync.serving.serve import SyncServer
 from cfnode.node.sync.serving.serve_limits import MAX_OF_A_PEER, THREAD_SWITCH_S, WorkerThreads

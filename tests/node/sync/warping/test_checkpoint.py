@@ -30,7 +30,7 @@ def block(rig: Rig, number: int) -> bytes:
 
 
 async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> TrustedSet:
-    """TrustedSet in the checkpoint, so many days after it was made."""
+    """Return TrustedSet in the checkpoint, so many days after it was made."""
     header = client.rig.store.header(client.rig.chain.finalized.hash)
     assert header is not None
     now = slot_of(header) + int(days * SLOTS_A_DAY)

@@ -30,7 +30,7 @@ SECOND = {"true": KEYS[1:], "false": KEYS[:1]}
 
 
 async def chain(make_rig: MakeRig, name: str) -> Rig:
-    """Two set changes; all chains here have one genesis, and "false" hands over to others than "true"."""
+    """Return a chain with two set changes; all have one genesis, "false" hands over to others than "true"."""
     rig = await make_rig(name, authorities=KEYS)
     await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
     await rig.block(final=True)

@@ -43,7 +43,7 @@ def hold_state(*servers: Peer) -> trio.Event:
 
 
 async def fill(authority: Peer) -> None:
-    """Values that make a trie of some depth, long ones and short ones, in a final block."""
+    """Fill a final block with values that make a trie of some depth, long ones and short ones."""
     values = [
         tx("carol", step, put(f"key {step:02}", f"value {step} " * (step % 3 * 9 + 1))) for step in range(40)
     ]

@@ -63,7 +63,7 @@ def strip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | 
 
 
 def drip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
-    """One entry of many that was asked for, so that it takes for ever."""
+    """Return one entry of many that was asked for, so that it takes for ever."""
     if protocol != "light/2" or answer is None:
         return answer
     proof = LightResponse.decode(answer).proof

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
-from cfnode.network.model import RequestFailed
+from cfnode.network.interface import RequestFailed
 from cfnode.node.asking import reputation
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.warp import follow_answer

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, text
 
 from cfnode.core.addresses.bitcoin import NETWORKS
-from cfnode.ledger import find as find_module
 from cfnode.ledger import schema
+from cfnode.ledger import search as search_module
 from cfnode.ledger.database import Database
-from cfnode.ledger.find import MAX_TERM_CHARACTERS, Found, find
 from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
+from cfnode.ledger.search import MAX_TERM_CHARACTERS, SearchResult, search_books
 from cfnode.ledger.service_tables import partner_channels, partner_requests
 from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.checksums import checksum_address
@@ -26,10 +26,10 @@ from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
 from tests.support.ledger.books import followed
 
 
-def search(database: Database, term: str) -> Found:
+def search(database: Database, term: str) -> SearchResult:
     """Return the matches of a term."""
     with database.reading() as connection:
-        return find(connection, term)
+        return search_books(connection, term)
 
 
 def swaps(database: Database, term: str) -> set[int]:
@@ -79,7 +79,7 @@ async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDat
     database = await followed(make_database(), Source(day.url, first=1))
     assert search(database, day.broker).account == day.broker
     for term in ("0", "999999999999999999", "9" * 40, "0x" + "12" * 32, "x", "' OR 1=1 --", "%", "_" * 42):
-        assert search(database, term) == Found(), term
+        assert search(database, term) == SearchResult(), term
     for term in ("", "   ", "a\0b", "a\nb", "x" * (MAX_TERM_CHARACTERS + 1), "1-Moon-1"):
         assert search(database, term).fault, term
         assert search(database, term).count == 0
@@ -142,7 +142,7 @@ async def test_matches_are_bounded_and_the_newest(
     database = await followed(make_database(), Source(day.url, first=1))
     every = [swap.request for swap in search(database, BTC_ADDRESS).swaps]
     assert len(every) > 3
-    monkeypatch.setattr(find_module, "MAX_MATCHES", 2)
+    monkeypatch.setattr(search_module, "MAX_MATCHES", 2)
     few = search(database, BTC_ADDRESS)
     assert ([swap.request for swap in few.swaps], few.is_cut) == (every[:2], True)
 

@@ -1,6 +1,6 @@
-"""Further host functions: trie roots, the version of new code, and log messages.
+"""Host functions for a runtime's environment: the version of code, messages, and indexes that are dropped.
 
-Polkadot spec, host API: Trie, Miscellaneous, Logging, Offchain Index; Substrate's panic handler, tracing and
+Polkadot spec, host API: Miscellaneous, Logging, Offchain Index; Substrate's panic handler, tracing and
 transaction index; Cumulus' proof size. Data for an archive or an off-chain worker is accepted and dropped:
 this node has neither. Functions that need keys, a network or a clock (`ext_offchain_…`, creating keys and
 signing) are not provided, and trap by name, as in a Substrate node, whose blocks and calls have neither a
@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from cfnode.core.scale import ByteCursor, ScaleError
-from cfnode.core.trie import ordered_root, root
-from cfnode.runtime.wasm.host.signature import HostError, host_function, state_version
+from cfnode.runtime.wasm.host.signature import HostError, host_function
 from cfnode.runtime.wasm.host.storage import option
 
-__all__ = ["Misc", "Tries"]
+__all__ = ["HostEnvironment"]
 
 _NO_RECORDER = (1 << 64) - 1
 """The size of a storage proof without a recorder."""
@@ -29,54 +27,8 @@ _KEPT_LINES = 8
 _KEPT_LENGTH = 1_000
 
 
-def _pairs(data: bytes) -> dict[bytes, bytes]:
-    """Read the SCALE Vec<(Vec<u8>, Vec<u8>)>. Raises HostError."""
-    try:
-        cursor = ByteCursor(data)
-        pairs = [(cursor.bytes(), cursor.bytes()) for _ in range(cursor.count(2))]
-        cursor.finish()
-    except ScaleError as error:
-        raise HostError(f"malformed pairs: {error}") from error
-    return dict(pairs)
-
-
-def _items(data: bytes) -> list[bytes]:
-    """Read the SCALE Vec<Vec<u8>>. Raises HostError."""
-    try:
-        cursor = ByteCursor(data)
-        items = [cursor.bytes() for _ in range(cursor.count())]
-        cursor.finish()
-    except ScaleError as error:
-        raise HostError(f"malformed items: {error}") from error
-    return items
-
-
-class Tries:
-    """Host functions of the part Trie: roots over BLAKE2b-256."""
-
-    @host_function("data", result="pointer")
-    def ext_trie_blake2_256_root_version_1(self, pairs: bytes) -> bytes:
-        """Return the root of encoded pairs, with state version 0."""
-        return root(_pairs(pairs), 0)
-
-    @host_function("data", "u32", result="pointer")
-    def ext_trie_blake2_256_root_version_2(self, pairs: bytes, version: int) -> bytes:
-        """Return the root of encoded pairs, with a given state version."""
-        return root(_pairs(pairs), state_version(version))
-
-    @host_function("data", result="pointer")
-    def ext_trie_blake2_256_ordered_root_version_1(self, items: bytes) -> bytes:
-        """Return the root of encoded items by their index, with state version 0."""
-        return ordered_root(_items(items), 0)
-
-    @host_function("data", "u32", result="pointer")
-    def ext_trie_blake2_256_ordered_root_version_2(self, items: bytes, version: int) -> bytes:
-        """Return the root of encoded items by their index, with a given state version."""
-        return ordered_root(_items(items), state_version(version))
-
-
-class Misc:
-    """Host functions of the part Miscellaneous, and other small ones."""
+class HostEnvironment:
+    """Host functions of the parts Miscellaneous, Logging and Offchain Index, and of tracing."""
 
     version_of: Callable[[bytes], bytes | None]
     """The function that returns the SCALE RuntimeVersion of some other code, or None if it has none."""

@@ -28,11 +28,11 @@ from cfnode.swaps.identity import ChannelId, UnknownChain
 __all__ = [
     "MAX_TERM_CHARACTERS",
     "ChannelLine",
-    "Found",
     "LoneDeposit",
     "PartnerRequest",
+    "SearchResult",
     "channel_lines",
-    "find",
+    "search_books",
 ]
 
 MAX_TERM_CHARACTERS: Final = 200
@@ -82,7 +82,7 @@ class LoneDeposit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Matches of a term. `fault` is the reason why the books were not searched; empty if they were.
 
     `account` is the term's account, if it has swaps or channels; `is_cut` says that there are more matches.
@@ -103,18 +103,20 @@ class Found:
         return on_pages + len(self.requests) + len(self.deposits)
 
 
-def find(connection: Connection, term: str) -> Found:
+def search_books(connection: Connection, term: str) -> SearchResult:
     """Return the swaps and channels that a term names."""
     term = term.strip()
     if len(term) > MAX_TERM_CHARACTERS:
-        return Found(fault=f"A search term has at most {MAX_TERM_CHARACTERS} characters.")
+        return SearchResult(fault=f"A search term has at most {MAX_TERM_CHARACTERS} characters.")
     if not term or not term.isprintable():
-        return Found(fault="A search term is a number, an address, a transaction, a channel or a reference.")
+        return SearchResult(
+            fault="A search term is a number, an address, a transaction, a channel or a reference."
+        )
     search = _TermSearch(connection)
     try:
         channel = ChannelId.parse(term)
     except UnknownChain as error:
-        return Found(fault=str(error))
+        return SearchResult(fault=str(error))
     if channel is not None:
         search.add_channels([channel])
     elif term.isascii() and term.isdigit() and len(term) <= MAX_NUMBER_DIGITS:
@@ -122,7 +124,7 @@ def find(connection: Connection, term: str) -> Found:
     search.add_addresses(stored_texts(term) | {term})
     search.add_transactions(transaction_texts(term))
     search.add_key(term)
-    return search.found(_account(term))
+    return search.result(_account(term))
 
 
 def _account(term: str) -> str | None:
@@ -208,7 +210,7 @@ class _TermSearch:
 
     # Result
 
-    def found(self, account: str | None) -> Found:
+    def result(self, account: str | None) -> SearchResult:
         """Return the matches; a channel whose swap is among them is reached by that swap."""
         table = schema.requests.c
         query = select(schema.requests).where(table.request.in_(sorted(self._requests)))
@@ -222,7 +224,7 @@ class _TermSearch:
         ]
         swaps = swaps_now(self._connection, with_times(self._connection, rows[:MAX_MATCHES]))
         channels = channel_lines(self._connection, other_channels)
-        return Found(
+        return SearchResult(
             swaps,
             channels[:MAX_MATCHES],
             self._waiting,

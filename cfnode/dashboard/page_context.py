@@ -22,13 +22,13 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.service_key import service_key
 
-__all__ = ["MESSAGE_COOKIE", "Desk"]
+__all__ = ["MESSAGE_COOKIE", "PageContext"]
 
 MESSAGE_COOKIE = "cfnode_message"
 """Name of the cookie with the message for the next page."""
 
 
-class Desk:
+class PageContext:
     """Everything from which a page is made."""
 
     def __init__(self, database: Database, node: RpcNode, tokens: TokenSource, restarts: Restarts) -> None:
