@@ -20,6 +20,7 @@ import pytest
 import trio
 
 from cfnode.network import interface
+from tests.conftest import PEERS
 from tests.support.node.notifications import EventQueue
 
 MASTER = "block-announces/1"
