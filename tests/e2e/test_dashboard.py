@@ -223,8 +223,8 @@ def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str)
         pytest.skip("axe-core is not installed: scripts/peers")
     site.browser.prefer(theme)
     script = AXE.read_text() + (
-        ";const done = arguments[arguments.length - 1]; axe.run(document).then(found => "
-        "done(found.violations.map(each => [each.id, each.nodes.map(node => node.html)])))"
+        ";const done = arguments[arguments.length - 1]; axe.run(document).then(result => "
+        "done(result.violations.map(violation => [violation.id, violation.nodes.map(node => node.html)])))"
     )
     for path in (*PAGES, *_details(site)):
         site.open(path, size)
@@ -257,7 +257,7 @@ def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, 
     assert site.ask("document.querySelector('[data-state]').dataset.state") == "failed"
     assert "cfnode recover" in site.ask("document.querySelector('pre').textContent")
     assert transaction in site.ask("document.getElementById('swap').textContent")
-    fits = "[...document.querySelectorAll('.scroll')].every(each => each.scrollWidth <= each.clientWidth)"
+    fits = "[...document.querySelectorAll('.scroll')].every(table => table.scrollWidth <= table.clientWidth)"
     assert size != PHONE or site.ask(fits)
     assert site.ask("document.documentElement.scrollWidth") <= size[0]
     keep_picture(site, "swap-phone" if size == PHONE else "swap")
@@ -382,7 +382,7 @@ def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) 
     for path in ("blocks/30", f"blocks/{block}"):
         site.open(path)
         selector = "document.querySelectorAll('section[aria-labelledby=events-title] b')"
-        names = site.ask(f"[...{selector}].map(each => each.textContent)")
+        names = site.ask(f"[...{selector}].map(element => element.textContent)")
         assert names == events
         assert site.ask("document.body.textContent").count("Timestamp.set") == 1
     site.open("blocks")

@@ -27,7 +27,7 @@ function replace(page) {
     const own = document.getElementById(part.id);
     if (own === null || drawn.get(part.id) === part.innerHTML) continue;
     drawn.set(part.id, part.innerHTML);
-    const open = [...own.querySelectorAll("details[open]")].map((each) => each.id);
+    const open = [...own.querySelectorAll("details[open]")].map((details) => details.id);
     const focused = placeIn(own);
     own.replaceChildren(...part.childNodes);
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
