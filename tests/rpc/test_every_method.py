@@ -50,13 +50,13 @@ CODES: Final = frozenset(
         *(1, 2, 4, 1030, 1040, 5001, 2000, 2001, 2002, 3001, 4001, 4002, 4003),
     }
 )
-WITHOUT_WORDS: Final = {"code": -32603, "message": "Internal error while processing request."}
+FAULT_WITHOUT_TEXT: Final = {"code": -32603, "message": "Internal error while processing request."}
 """The answer of Chainflip's own methods to an error inside a runtime API that has no text, and to a malformed
 address inside its arguments.
 """
-OVER_HTTP: Final = {"code": -32603, "message": "Internal error"}
+SUBSCRIPTION_OVER_HTTP: Final = {"code": -32603, "message": "Internal error"}
 """What a method that subscribes says over HTTP, as in the official node."""
-SPEAKS_SO: Final = ("cf_", "broker_", "lp_")
+CHAINFLIP_METHODS: Final = ("cf_", "broker_", "lp_")
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +112,9 @@ def check(name: str, params: Any, answer: Any) -> None:
     if "result" in answer:
         return
     error = answer["error"]
-    if error == OVER_HTTP and isinstance(TABLE.by_name[name], Subscription):
+    if error == SUBSCRIPTION_OVER_HTTP and isinstance(TABLE.by_name[name], Subscription):
         return
-    if error == WITHOUT_WORDS and name.startswith(SPEAKS_SO):
+    if error == FAULT_WITHOUT_TEXT and name.startswith(CHAINFLIP_METHODS):
         return
     assert error["code"] in CODES, (name, params, error)
 
@@ -181,6 +181,6 @@ async def ask_sensibly(http: Http, ws: WebSocket, row: Row, params: list[Any]) -
         expected = UNSUPPORTED if row.name.startswith("cf_") else None
         assert answer["error"]["code"] in (expected, REFUSED.get(row.name)), answer
     elif isinstance(row, Subscription):
-        assert (await http.call(row.name, *params))["error"] == OVER_HTTP
+        assert (await http.call(row.name, *params))["error"] == SUBSCRIPTION_OVER_HTTP
         for end in (row.unsubscribe, *row.unsubscribe_aliases):
             assert isinstance((await ws.call(end, answer["result"]))["result"], bool)
