@@ -184,7 +184,7 @@ class ForkingPopen(subprocess.Popen):  # type: ignore[type-arg]
 
 
 def _network() -> str:
-    """The network namespace of this thread; empty where there are none."""
+    """Return the network namespace of this thread; empty where there are none."""
     try:
         return str(Path("/proc/thread-self/ns/net").readlink())
     except OSError:

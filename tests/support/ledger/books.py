@@ -8,7 +8,7 @@ from cfnode.ledger.follower import Follower, Source
 
 
 def url_of(database: Database) -> str:
-    """The whole URL, by which another process opens a database; its `name` lacks the query."""
+    """Return the whole URL, by which another process opens a database; its `name` lacks the query."""
     url = database._engine.url
     return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=False)
 
