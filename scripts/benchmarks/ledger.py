@@ -80,8 +80,8 @@ def _rows(node: NodeProcess, kind: str, database: Callable[[], str]) -> list[Row
     """Return the rows of one kind of database."""
     empty = _best(node, 1, EMPTY, database)
     busy = _best(node, EMPTY + 1, EMPTY + BUSY, database)
-    bare = [_best(node, *part, lambda: "none") for part in ((1, EMPTY), (EMPTY + 1, EMPTY + BUSY))]
-    ratios = [run["seconds"] / fetch["seconds"] for run, fetch in zip((empty, busy), bare, strict=True)]
+    baselines = [_best(node, *part, lambda: "none") for part in ((1, EMPTY), (EMPTY + 1, EMPTY + BUSY))]
+    ratios = [run["seconds"] / fetch["seconds"] for run, fetch in zip((empty, busy), baselines, strict=True)]
     blocks, events = empty["blocks"] / empty["seconds"], busy["events"] / busy["seconds"]
     memory = max(empty["memory"], busy["memory"])
     return [

@@ -86,23 +86,27 @@ def _span(seconds: float) -> Span:
     return Span(began, time.monotonic())
 
 
-def judge(result: Result, seen: Seen, node: Node, *, pauses: bool = True) -> None:
+def judge(result: Result, observed: Seen, node: Node, *, pauses: bool = True) -> None:
     """Add the figures of a load. `pauses`: whether the bound on pauses applies."""
     if pauses:
-        _judge_pauses(result, seen)
+        _judge_pauses(result, observed)
     peak = max(
-        (size for _, size in Span(seen.attack.begin, seen.attack.end + 5).of(seen.looks.memory)), default=0
+        (size for _, size in Span(observed.attack.begin, observed.attack.end + 5).of(observed.looks.memory)),
+        default=0,
     )
     result.add("RSS", peak, figures.MAX_RSS_MB, " MB")
-    result.add("RSS after", seen.rss_after, figures.MAX_GROWTH * seen.rss_before, " MB")
-    judge_lag(result, seen)
-    _judge_honest(result, seen)
+    result.add("RSS after", observed.rss_after, figures.MAX_GROWTH * observed.rss_before, " MB")
+    judge_lag(result, observed)
+    _judge_honest(result, observed)
     result.add("program errors", program_errors(node.log), 0)
     result.check("alive", node.is_alive)
 
 
-def _judge_pauses(result: Result, seen: Seen) -> None:
-    idle, attacked = seen.idle.of(seen.probe["samples"]), seen.attack.of(seen.probe["samples"])
+def _judge_pauses(result: Result, observed: Seen) -> None:
+    idle, attacked = (
+        observed.idle.of(observed.probe["samples"]),
+        observed.attack.of(observed.probe["samples"]),
+    )
     idle_p99 = 1e3 * percentile((seconds for _, seconds, _ in idle), 0.99)
     ratio = figures.MAX_RATIO * idle_p99
     p99 = 1e3 * percentile((seconds for _, seconds, _ in attacked), 0.99)
@@ -114,21 +118,21 @@ def _judge_pauses(result: Result, seen: Seen) -> None:
         "p50 ms": 1e3 * percentile((seconds for _, seconds, _ in attacked), 0.5),
         "max ms": 1e3 * max((seconds for _, seconds, _ in attacked), default=0.0),
         "asked": len(attacked),
-        "probe connections lost": seen.probe["lost"],
-        "RSS before MB": seen.rss_before,
+        "probe connections lost": observed.probe["lost"],
+        "RSS before MB": observed.rss_before,
     }
 
 
-def judge_lag(result: Result, seen: Seen) -> None:
+def judge_lag(result: Result, observed: Seen) -> None:
     """Add the figure of the blocks that the node was behind during the attack."""
-    lags = seen.looks.lag(seen.attack.begin, seen.attack.end + EDGE_S)
+    lags = observed.looks.lag(observed.attack.begin, observed.attack.end + EDGE_S)
     result.add("lag", max(lags, default=float("nan")), figures.MAX_LAG, " blocks")
 
 
-def _judge_honest(result: Result, seen: Seen) -> None:
+def _judge_honest(result: Result, observed: Seen) -> None:
     """Add the figures of calls in progress during the attack, with their later results."""
     for name in ("client", "broker", "peer"):
-        rows = seen.attack.touching(seen.honest[name])
+        rows = observed.attack.touching(observed.honest[name])
         answered = sum(answer is not None for _, _, answer, _ in rows)
         share = 100.0 * answered / len(rows) if rows else float("nan")
         min_share = MIN_ANSWERED if name == "peer" else 100.0
@@ -141,13 +145,13 @@ def _judge_honest(result: Result, seen: Seen) -> None:
             "slowest s": slowest,
             "why": refused[:3],
         }
-    lost = seen.honest["peer_lost"]
+    lost = observed.honest["peer_lost"]
     result.add("honest peer lost", lost, 0)
 
 
 def play(result: Result, stage: Stage, node: Node, times: Times, log: Path, *, pauses: bool = True) -> None:
     """Play one row against a synced node."""
-    seen = watch(result.row, stage, node, times, log)
-    judge(result, seen, node, pauses=pauses)
+    observed = watch(result.row, stage, node, times, log)
+    judge(result, observed, node, pauses=pauses)
     if not result.met:
         result.log = last_lines(node.log)

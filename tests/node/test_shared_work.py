@@ -86,7 +86,7 @@ async def test_five_clients_that_need_a_runtime_which_cannot_be_read_fail_togeth
 
 
 async def test_of_keys_asked_for_together_those_under_way_are_waited_for(autojump_clock: MockClock) -> None:
-    shared, asked, found = SharedWork[str, int](), list[list[str]](), list[dict[str, int]]()
+    shared, asked, results = SharedWork[str, int](), list[list[str]](), list[dict[str, int]]()
 
     async def lengths(keys: Sequence[str]) -> list[int]:
         asked.append([*keys])
@@ -94,14 +94,14 @@ async def test_of_keys_asked_for_together_those_under_way_are_waited_for(autojum
         return [len(key) for key in keys]
 
     async def client(*keys: str) -> None:
-        found.append(await shared.together(keys, lengths))
+        results.append(await shared.together(keys, lengths))
 
     async with trio.open_nursery() as nursery:
         for keys in (("a", "bb", "a"), ("bb", "ccc"), ("a", "ccc")):
             nursery.start_soon(client, *keys)
             await wait_all_tasks_blocked()
     assert asked == [["a", "bb"], ["ccc"]]
-    assert found == [{"a": 1, "bb": 2}, {"bb": 2, "ccc": 3}, {"a": 1, "ccc": 3}]
+    assert results == [{"a": 1, "bb": 2}, {"bb": 2, "ccc": 3}, {"a": 1, "ccc": 3}]
 
 
 async def test_the_error_of_several_keys_is_that_of_a_task_that_asks_for_all_of_them(
