@@ -18,7 +18,7 @@ import click
 from cfnode import __version__
 from cfnode.cli.failures import ended
 from cfnode.cli.groups import CommandGroup
-from cfnode.cli.settings.option import JSON_FLAGS, WANTS_JSON, configured, leading_file, with_origins
+from cfnode.cli.settings.option import JSON_FLAGS, WANTS_JSON, configured, leading_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -133,7 +133,9 @@ class LazyGroup(CommandGroup):
             try:
                 return super().invoke(ctx)
             except click.UsageError as error:
-                raise with_origins(error) from None
+                from cfnode.cli.usage import with_next_step  # needed by malformed command lines
+
+                raise with_next_step(error, ctx) from None
 
 
 @click.group(

@@ -25,6 +25,8 @@ JSON = {"content-type": "application/json"}
 MAX_REFUSAL_CHARACTERS = 2_000
 """Characters of a node's error that are printed."""
 _ID = 1
+CHECK_NODE = "Check that the node is running, and that --node is its address"
+"""The next step where a node does not answer."""
 METHOD_NOT_FOUND = -32601
 """JSON-RPC's code for a method that the node lacks, or does not open to this client."""
 INVALID_PARAMS = -32602
@@ -81,7 +83,7 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
     try:
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:
-        text = f"no answer from {origin_of(url)}: {error}. Is the node running, and --node right?"
+        text = f"no answer from {origin_of(url)}: {error}. {CHECK_NODE}"
         raise NodeUnreachable(text, error.code) from None
     finally:
         client.close()
@@ -110,7 +112,7 @@ def reading(url: str) -> Iterator[None]:
         yield
     except (ForeignError, TypeError, KeyError, IndexError, AttributeError, ValueError):
         raise NodeUnreachable(
-            f"{origin_of(url)} sent a malformed answer: is it a node?", "BAD_ANSWER"
+            f"{origin_of(url)} sent a malformed answer; check that it is a node", "BAD_ANSWER"
         ) from None
 
 
@@ -128,10 +130,10 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
         (outcome,) = read_outcomes(answer.body, [_ID])
     except ForeignError as error:
         if answer.status in GATEWAY_ERRORS:
-            reason = "a proxy listens there, but its node does not answer; is the node running?"
+            reason = "a proxy listens there, but its node does not answer; check that the node is running"
             text = f"{origin} answered HTTP {answer.status}: {reason}"
             raise NodeUnreachable(text, "HTTP_STATUS") from None
-        text = f"{origin} answered HTTP {answer.status} with a text that {error}: is it a node?"
+        text = f"{origin} answered HTTP {answer.status} with a text that {error}; check that it is a node"
         raise NodeUnreachable(text, "BAD_ANSWER") from None
     except RpcError as error:  # for the request as a whole
         outcome = error

@@ -42,7 +42,9 @@ class EvmAddress(click.ParamType[bytes]):
         except ValueError:
             address = b""
         if len(address) != ADDRESS_BYTES or len(digits) != 2 * ADDRESS_BYTES or not any(address):
-            self.fail(f"{value!r} is not an address: 0x and 40 hexadecimal digits, not all zero", param, ctx)
+            self.fail(
+                f"{value!r} is not an address: give 0x and 40 hexadecimal digits, not all zero", param, ctx
+            )
         return address
 
 

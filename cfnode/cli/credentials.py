@@ -49,12 +49,16 @@ def node_token(url: str) -> str | None:
     is_flag = bool(meta.get(_IS_FLAG))
     if _is_public(url):
         if is_flag:
-            raise CommandFailure("--token-file needs --node URL: a public node gets no token", ExitCode.USAGE)
+            raise CommandFailure(
+                "--token-file needs --node URL, since a public node gets no token: add it", ExitCode.USAGE
+            )
         return None
     if path is not None and (is_flag or not token):
         return token_in(path, "--token-file")
     if not is_bearer_token(token):
-        raise CommandFailure(f"{TOKEN_VARIABLE} contains no bearer token", ExitCode.USAGE)
+        raise CommandFailure(
+            f"{TOKEN_VARIABLE} contains no bearer token: set one, or unset it", ExitCode.USAGE
+        )
     return token
 
 

@@ -147,10 +147,10 @@ def send_to_vault(
         details = read_json(text)
     except ForeignError as error:
         raise CommandFailure(
-            f"the vault swap {error}; give the answer of broker_request_swap_parameter_encoding, whole",
+            f"JSON: {text[:40]!r} {error}; give the answer of broker_request_swap_parameter_encoding, whole",
             ExitCode.USAGE,
         ) from None
-    paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
+    paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS, "--amount")
     transaction_id = transaction or made_up(node, text)
     block = node.call("dev_sendToVault", details, paid, sender, transaction_id, not unconfirmed)
     swap_reference = reference(details, transaction_id)
@@ -177,10 +177,10 @@ def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
 
 @command("price")
 @click.argument("asset", type=AssetName())
-@click.argument("dollars", type=Units())
+@click.argument("dollars", type=Units("a price in dollars", above_zero=True))
 def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set the pool price of one whole ASSET in DOLLARS; keep the depth."""
-    block = node.call("dev_setPool", _pair(asset), hex_atoms(dollars, DOLLAR_DECIMALS), None)
+    block = node.call("dev_setPool", _pair(asset), hex_atoms(dollars, DOLLAR_DECIMALS, "DOLLARS"), None)
     node.block(f"the pool price of {asset_text(asset)} is {dollars} USDC", block)
 
 
@@ -189,7 +189,7 @@ def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
 @click.argument("dollars", type=Units())
 def depth(node: DevClient, asset: Any, dollars: Decimal) -> None:
     """Set the USDC in the pool of ASSET to DOLLARS; keep the price."""
-    block = node.call("dev_setPool", _pair(asset), None, hex_atoms(dollars, DOLLAR_DECIMALS))
+    block = node.call("dev_setPool", _pair(asset), None, hex_atoms(dollars, DOLLAR_DECIMALS, "DOLLARS"))
     node.block(f"the pool of {asset_text(asset)} holds {dollars} USDC", block)
 
 
@@ -204,9 +204,9 @@ def oracle(node: DevClient, feed: Any, dollars: Decimal | None, stale: bool) -> 
     """
     if feed.name not in FEEDS:
         known = ", ".join(map(str.upper, FEEDS))
-        text = f"the oracle has no price of {asset_text(feed)}; choose from {known}"
+        text = f"FEED: the oracle has no price of {asset_text(feed)}; choose from {known}"
         raise CommandFailure(text, ExitCode.USAGE)
-    price = None if dollars is None else hex_atoms(dollars, DOLLAR_DECIMALS)
+    price = None if dollars is None else hex_atoms(dollars, DOLLAR_DECIMALS, "DOLLARS")
     block = node.call("dev_setOracle", feed.name, price, stale)
     outcome = "removed" if dollars is None else f"{dollars} dollars"
     node.block(f"oracle price of {asset_text(feed)}: {outcome}", block)
@@ -338,9 +338,9 @@ def finalize(node: DevClient, block: str | None) -> None:
     node.block("finalized", node.call("dev_finalize", block))
 
 
-def hex_atoms(number: Decimal, decimals: int) -> str:
-    """Convert whole units to smallest units, as hex. Raise Failure (usage)."""
-    return hex(atoms(number, decimals))
+def hex_atoms(number: Decimal, decimals: int, name: str = "AMOUNT") -> str:
+    """Convert whole units to smallest units, as hex. Raise Failure (usage), which names the parameter."""
+    return hex(atoms(number, decimals, name))
 
 
 def _pair(asset: Any) -> dict[str, str]:

@@ -26,5 +26,5 @@ def deposit_address(url: str, text: str, timeout: float) -> str:
     with reported(), SwapSDK(network="dev", rpc_url=url, rpc_token=token, timeout=timeout) as sdk:
         channel = sdk.get_status_v2(text).deposit_channel
     if channel is None:
-        raise CommandFailure(f"{text} is not a deposit channel")
+        raise CommandFailure(f"{text} is not a deposit channel: give the id or the address of one")
     return channel.deposit_address

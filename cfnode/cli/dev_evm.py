@@ -149,7 +149,9 @@ def _accounts(texts: tuple[str, ...]) -> list[bytes]:
     from cfnode.swaps.checksums import evm_account
 
     if len(texts) > MAX_FUNDED_EVM_ACCOUNTS:
-        raise CommandFailure(f"--fund may be repeated {MAX_FUNDED_EVM_ACCOUNTS} times", ExitCode.USAGE)
+        raise CommandFailure(
+            f"--fund may be repeated {MAX_FUNDED_EVM_ACCOUNTS} times: leave the others out", ExitCode.USAGE
+        )
     accounts = []
     for text in texts:
         if (account := evm_account(text)) is None:

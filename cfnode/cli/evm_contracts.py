@@ -78,5 +78,7 @@ def _stored(node: DevClient, chain: str, item: str, size: int) -> bytes:
     except ForeignError:
         data = b""
     if len(data) != size:
-        raise client.NodeUnreachable(f"{origin_of(node.url)} sent a malformed answer: is it a node?")
+        raise client.NodeUnreachable(
+            f"{origin_of(node.url)} sent a malformed answer; check that it is a node"
+        )
     return data

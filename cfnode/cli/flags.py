@@ -35,7 +35,9 @@ def pruning(ctx: click.Context, param: click.Parameter, value: str) -> int | Non
         return None
     if not value.isdigit() or not 1 <= int(value[:11]) <= 2**31:
         raise click.BadParameter(
-            f"{value!r} is neither a number of blocks (1 or more) nor `archive`.", ctx, param
+            f"{value!r} is neither a number of blocks (1 or more) nor `archive`: give one of them.",
+            ctx,
+            param,
         )
     return int(value)
 
@@ -46,10 +48,12 @@ def checkpoint(ctx: click.Context, param: click.Parameter, value: str | None) ->
         return None
     match = CHECKPOINT.fullmatch(value)
     if match is None:
-        raise click.BadParameter(f"{value!r} is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234.", ctx, param)
+        raise click.BadParameter(
+            f"{value!r} is not BLOCK_HASH:SET_ID: write it as in 0x5e1f…9a:1234.", ctx, param
+        )
     if not 0 < int(match[2]) < 1 << 64:
         raise click.BadParameter(
-            f"no block starts authority set {match[2]}; SET_ID is from 1 to 2^64 - 1.", ctx, param
+            f"no block starts authority set {match[2]}: give a SET_ID from 1 to 2^64 - 1.", ctx, param
         )
     return Checkpoint(bytes.fromhex(match[1]), int(match[2]))
 
@@ -79,7 +83,7 @@ def addresses(
             raise click.BadParameter(str(error), ctx, param) from None
         if of_nodes and peer is None:
             raise click.BadParameter(
-                f"{value!r} lacks the node's peer id, as in {value}/p2p/12D3KooW….",
+                f"{value!r} lacks the node's peer id: write it as in {value}/p2p/12D3KooW….",
                 ctx,
                 param,
             )

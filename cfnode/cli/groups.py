@@ -57,8 +57,9 @@ def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
     if not suggestions and isinstance(root.command, click.Group):
         paths = dict(_paths(root.command, root))
         suggestions = [path for path, last_word in paths.items() if last_word == name.lower()]
-    hint = f" Did you mean {' or '.join(map(repr, suggestions))}?" if suggestions else ""
-    return f"No such command {name!r}.{hint}"
+    if not suggestions:
+        return f"No such command {name!r}; `{ctx.command_path} --help` lists the commands"
+    return f"No such command {name!r}. Did you mean {' or '.join(map(repr, suggestions))}?"
 
 
 def _paths(root: click.Group, ctx: click.Context) -> Iterator[tuple[str, str]]:

@@ -67,7 +67,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
     """
     chain, url = only_one("chain", chain, "url", url)
     if chain is None and url is None:
-        raise CommandFailure("give --chain or --node", ExitCode.USAGE)
+        raise CommandFailure("no runtime is named: give --chain or --node", ExitCode.USAGE)
     with explained_by_a_runtime():
         report = _of_spec(Path(chain)) if chain is not None else _of_node(url or "")
     if as_json:

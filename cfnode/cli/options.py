@@ -28,6 +28,7 @@ __all__ = [
     "node_option",
     "only_one",
     "overrides",
+    "require_one",
     "timeout_option",
     "typed_node_flag",
 ]
@@ -128,6 +129,18 @@ def every_option(
     )
 
 
+def require_one(purpose: str, option: tuple[str, object], other: tuple[str, object]) -> None:
+    """Raise Failure (usage) unless one of two options has a value, and the other has none.
+
+    Each is its text, such as `--price PRICE`, and its value; `purpose` names what they set.
+    """
+    if (option[1] is None) != (other[1] is None):
+        return
+    names = option[0].split()[0], other[0].split()[0]
+    fault = f"no {purpose} is given" if option[1] is None else f"{names[0]} and {names[1]} exclude each other"
+    raise CommandFailure(f"{fault}: give {option[0]} or {other[0]}", ExitCode.USAGE)
+
+
 def only_one(
     name: str, value: _Value | None, other_name: str, other: _Other | None
 ) -> tuple[_Value | None, _Other | None]:
@@ -140,7 +153,9 @@ def only_one(
         return value, other
     ctx = click.get_current_context()
     if _rank(ctx, name) == _rank(ctx, other_name) == 0:
-        raise CommandFailure(f"{_flag(name)} and {_flag(other_name)} exclude each other", ExitCode.USAGE)
+        raise CommandFailure(
+            f"{_flag(name)} and {_flag(other_name)} exclude each other: give one of them", ExitCode.USAGE
+        )
     return (None, other) if overrides(ctx, other_name, name) else (value, None)
 
 

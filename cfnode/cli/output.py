@@ -52,7 +52,7 @@ def replaced(output: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.replace(output)
     except OSError as error:
-        raise CommandFailure(f"cannot write {output}: {error.strerror}") from None
+        raise CommandFailure(f"cannot write {output}: {error.strerror}; check the path") from None
     finally:
         temporary.unlink(missing_ok=True)
 

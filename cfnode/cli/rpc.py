@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_METHODS = 10_000
 """Method names of a node that are compared with an unknown one."""
+_NAMED = """write parameters by name, as in '{"account_id": "cF…"}'"""
+"""The next step for a malformed `--named`."""
 METHOD_NAMES_TIMEOUT_S = 1.0
 """Seconds for which a shell waits for the names."""
 
@@ -55,9 +57,9 @@ def parse_named(text: str) -> dict[str, Any]:
     try:
         parameters = read_json(read_bounded(sys.stdin.buffer, ANSWER.size) if text == "-" else text)
     except ForeignError as error:
-        raise CommandFailure(f"--named {error}", ExitCode.USAGE) from None
+        raise CommandFailure(f"--named: {text[:40]!r} {error}: {_NAMED}", ExitCode.USAGE) from None
     if not isinstance(parameters, dict):
-        raise CommandFailure("--named takes a JSON object: parameter names and their values", ExitCode.USAGE)
+        raise CommandFailure(f"--named: {text[:40]!r} is not an object: {_NAMED}", ExitCode.USAGE)
     return parameters
 
 
@@ -102,7 +104,7 @@ def methods_of(url: str, timeout: float) -> list[str]:
 
 
 def _parameters(method: str, params: list[Any] | dict[str, Any], reason: str) -> str:
-    """Name the parameters of a method, the optional ones in brackets, and the wrong one.
+    """Name the parameters of a method, the optional ones in brackets, and say what to do with the wrong one.
 
     The text is empty if cfnode has no such method. The node's `reason` may name the wrong one already; that
     of an official method does not, since clients compare it.
@@ -116,22 +118,26 @@ def _parameters(method: str, params: list[Any] | dict[str, Any], reason: str) ->
         return ""
     names = [f"[{param.name}]" if param.optional else param.name for param in row.params]
     fault = _fault(row, params)
-    wrong = "" if fault is None or fault[1] in reason else f". {fault[0]}: {fault[1]}"
-    return f"{wrong}. Its parameters: {', '.join(names)}" if names else ". It takes no parameters"
+    step = "Correct it" if fault is None or fault[1] in reason else f"{fault[0]} {fault[1]}"
+    return (
+        f". {step}. Its parameters: {', '.join(names)}"
+        if names
+        else ". It takes no parameters: leave them out"
+    )
 
 
 def _fault(row: Row, params: list[Any] | dict[str, Any]) -> tuple[str, str] | None:
-    """Return what is wrong with a parameter, and its name; None if this command's reader takes them all."""
+    """Return what to do with a wrong parameter, and its name; None if all are readable."""
     from cfnode.rpc.table.rows import MissingParam
     from cfnode.rpc.table.serde import Misread
 
     try:
         row.bind(params)
     except MissingParam as error:
-        return "Missing", error.param.name
+        return "Add", error.param.name
     except Misread as error:
         param = row.param_of(error)
-        return None if param is None else ("Wrong", param.name)
+        return None if param is None else ("Correct", param.name)
     except RpcError:  # its text begins with the name
         return None
     return None

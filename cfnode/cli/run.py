@@ -68,7 +68,7 @@ def node_key(text: str | None) -> bytes | None:
     except ValueError:
         secret = b""
     if len(secret) != 32:
-        raise CommandFailure("--node-key takes 64 hex digits", ExitCode.USAGE)
+        raise CommandFailure("--node-key: give 64 hex digits", ExitCode.USAGE)
     return secret
 
 
@@ -184,9 +184,11 @@ def check_together(ctx: click.Context, options: dict[str, Any]) -> None:
         for param in ctx.command.params:
             name = param.name or ""
             if name.startswith("dev_") and ctx.get_parameter_source(name) is not default:
-                raise click.UsageError(f"{param.opts[0]} needs --dev", ctx)
+                raise click.UsageError(f"{param.opts[0]} needs --dev: add it", ctx)
     if options["checkpoint"] and (options["dev"] or options["sync"] == "full"):
-        raise click.UsageError("--checkpoint needs a downloaded state: --sync=light-rpc or warp", ctx)
+        raise click.UsageError(
+            "--checkpoint needs a downloaded state: add --sync=light-rpc or --sync=warp", ctx
+        )
     if options["tmp"] and options["base_path"] and not overrides(ctx, "tmp", "base_path"):
         raise click.UsageError("--tmp creates its own base path; leave --base-path out", ctx)
     if options["node_key"] and options["node_key_file"]:

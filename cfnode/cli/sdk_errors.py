@@ -28,7 +28,7 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
         raw = error.raw_text if isinstance(error, RpcCallError) else ""
         code = exit_code_of(type(error))
         is_away = isinstance(error, Unreachable) and not error.sent
-        advice = ". Is it running, and the address right?" if is_away else ""
+        advice = ". Check that it is running, and that the address is right" if is_away else ""
         raise CommandFailure(error.message + advice, code, name=error.code, report=report, raw=raw) from None
     except CommandFailure as failure:
         if failure.report is None and report is not None:

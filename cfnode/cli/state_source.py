@@ -81,13 +81,14 @@ class VerifiedPairs:
             try:
                 root_of_pairs.add(key, value)
             except ValueError as error:
-                raise CommandFailure(f"the state is not in the order of its keys: {error}") from None
+                text = f"the state is not in the order of its keys: {error}; ask another node"
+                raise CommandFailure(text) from None
             yield key, value
         if root_of_pairs.root() != root:
             trie = f"child trie 0x{child.hex()}" if child else "state"
             raise CommandFailure(
                 f"the {trie} has the root 0x{root_of_pairs.root().hex()}, but block "
-                f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}"
+                f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}; ask another node"
             )
 
 
@@ -111,7 +112,8 @@ def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, Stat
             yield header, _Stored(view, paths.database / "data.mdb")
     except StateDiscarded:
         raise CommandFailure(
-            f"the database has no state of its last final block, #{final.number}: the node is still syncing",
+            f"the database has no state of its last final block, #{final.number}: the node is still syncing; "
+            "wait for it with `cfnode wait --synced`",
             ExitCode.STORE,
         ) from None
     finally:
@@ -146,14 +148,14 @@ def served(url: str, genesis: bytes) -> Iterator[tuple[Header, StatePairs]]:
     if served_genesis != _hex(genesis):
         raise CommandFailure(
             f"{origin_of(url)} is a node of another chain: its genesis is {printable(served_genesis)}, not "
-            f"{_hex(genesis)}"
+            f"{_hex(genesis)}; name a node of this chain"
         )
     block = client.call(url, "chain_getFinalizedHead", [])
     header = _header(client.call(url, "chain_getHeader", [block]))
     if _hex(header.hash) != block:
         raise CommandFailure(
             f"{origin_of(url)} returned a header with the hash {_hex(header.hash)} for block "
-            f"{printable(block)}"
+            f"{printable(block)}; ask another node"
         )
     yield header, _Served(url, block)
 
@@ -168,7 +170,7 @@ def _header(answer: Any) -> Header:
         number = encode_compact(block_number(answer))
         return Header.decode(b"".join((parent, number, state, extrinsics, encode_compact(len(logs)), *logs)))
     except (TypeError, KeyError, ValueError) as error:
-        raise CommandFailure(f"the node returned a malformed header: {error}") from None
+        raise CommandFailure(f"the node returned a malformed header: {error}; ask another node") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ class AccountId(click.ParamType[str]):
         try:
             return ss58.encode(ss58.decode(str(value))[1])
         except ss58.Ss58Error as error:
-            return self.fail(f"{str(value)[:90]!r} is not an account (cF…): {error}", param, ctx)
+            text = f"{str(value)[:90]!r} is not an account (cF…): {error}; copy it whole"
+            return self.fail(text, param, ctx)
 
 
 class AssetName(click.ParamType[Any]):
@@ -129,42 +130,59 @@ def _comma_hint(value: Any) -> str:
     if "," not in text or _number(text.replace(",", "")) is None:
         return ""
     example = f", such as {text.replace(',', '.')}" if text.count(",") == 1 and "." not in text else ""
-    return f": write a decimal point instead of the comma{example}, and nothing between thousands"
+    return f"write a decimal point instead of the comma{example}, and nothing between thousands"
 
 
-class _Digits:
-    """Mixin of whole numbers that refuses what Python reads besides ASCII digits: `1_0` as 10, or ` 10`."""
+class Integer(click.types.IntParamType):
+    """A whole number, perhaps negative.
+
+    It refuses what Python reads besides ASCII digits: `1_0` as 10, or ` 10`.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number as an int."""
         if isinstance(value, str) and not _WHOLE.fullmatch(value):
-            raise click.BadParameter(f"{value!r} is not a whole number, such as 10", ctx, param)
-        number: int = super().convert(value, param, ctx)  # type: ignore[misc]  # of the type that it is mixed into
+            self.fail(f"{value!r} is not a whole number: give one such as 10", param, ctx)
+        return int(value)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within bounds, both included."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number as an int."""
+        if isinstance(value, str) and not _WHOLE.fullmatch(value):
+            self.fail(f"{value!r} is not a whole number: give one {self._bounds()}", param, ctx)
+        number = int(value)
+        is_small = self.min is not None and number < self.min
+        if is_small or (self.max is not None and number > self.max):
+            fault = "small" if is_small else "large"
+            self.fail(f"{number} is too {fault}: give a whole number {self._bounds()}", param, ctx)
         return number
 
-
-class WholeNumber(_Digits, click.IntRange):
-    """A whole number within bounds."""
-
-
-class Integer(_Digits, click.types.IntParamType):
-    """A whole number, perhaps negative."""
+    def _bounds(self) -> str:
+        """Return the bounds in words."""
+        if self.max is None:
+            return f"from {self.min or 0} on"
+        return f"up to {self.max}" if self.min is None else f"from {self.min} to {self.max}"
 
 
 class Units(click.ParamType[Decimal]):
-    """A decimal number, not negative; `kind` is what it counts."""
+    """A decimal number, not negative, with `above_zero` also not zero; `kind` is what it counts."""
 
     name = "number"
 
-    def __init__(self, kind: str = "a number of whole units") -> None:
+    def __init__(self, kind: str = "a number of whole units", *, above_zero: bool = False) -> None:
         self.kind = kind
+        self.above_zero = above_zero
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
         """Return the number as a Decimal."""
         number = _number(value)
-        if number is None or number < 0:
-            hint = _comma_hint(value) or ", such as 0.5"
-            self.fail(f"{value!r} is not {self.kind}{hint}", param, ctx)
+        if number is None or number < 0 or (self.above_zero and not number):
+            hint = _comma_hint(value) or "give one such as 0.5"
+            kind = f"{self.kind} above zero" if number == 0 else self.kind
+            self.fail(f"{value!r} is not {kind}: {hint}", param, ctx)
         return number
 
 
@@ -191,8 +209,8 @@ class Seconds(click.ParamType[float]):
         number = _number(value)
         seconds = math.nan if number is None else float(number)
         if not self.minimum <= seconds <= MAX_TIMEOUT_S:
-            bounds = f"from {self.minimum:g} to {MAX_TIMEOUT_S:g}"
-            self.fail(f"{value!r} is not a number of seconds {bounds}{_comma_hint(value)}", param, ctx)
+            hint = _comma_hint(value) or f"give one from {self.minimum:g} to {MAX_TIMEOUT_S:g}"
+            self.fail(f"{value!r} is not a number of seconds: {hint}", param, ctx)
         return seconds
 
 
@@ -207,7 +225,7 @@ class Duration(click.ParamType[int]):
         unit = UNITS_S.get(text[-1:], 0)
         digits = text[:-1] if unit else text
         if not digits.isascii() or not digits.isdigit() or len(digits) > MAX_DURATION_DIGITS:
-            self.fail(f"{value!r} is not a duration such as 90s, 10m, 24h or 2d", param, ctx)
+            self.fail(f"{value!r} is not a duration: write one such as 90s, 10m, 24h or 2d", param, ctx)
         return int(digits) * (unit or 1) * 1000
 
 
@@ -240,13 +258,18 @@ class NodeUrl(click.ParamType[str]):
         except ValueError:  # the error's text may repeat a password
             self.fail("the address is malformed; write http://HOST:PORT", param, ctx)
         if parts.scheme not in SCHEMES or not parts.hostname:
-            self.fail("the address of a node begins with http:// or https://, as in "
+            # What precedes @ may be a password, what follows the host a key.
+            subject = "this" if "@" in text else f"{parts.hostname or text.partition('/')[0]!r:.80}"
+            self.fail(f"{subject} is not a node's address: begin it with http:// or https://, as in "
                       "http://127.0.0.1:9944", param, ctx)  # fmt: skip
         return SCHEMES[parts.scheme] + text[len(parts.scheme) :]
 
 
-def check_address(chain: str, address: str) -> None:
-    """Raise Failure (usage) for a text that is no address of the chain, or has a wrong checksum."""
+def check_address(chain: str, address: str, name: str = "ADDRESS") -> None:
+    """Raise Failure (usage) for a text that is no address of the chain, or has a wrong checksum.
+
+    `name` is that of the parameter.
+    """
     from cfnode.core.addresses import AddressError
     from cfnode.swaps.address_faults import address_fault
     from cfnode.swaps.addresses import bitcoin_text, read_address
@@ -255,24 +278,25 @@ def check_address(chain: str, address: str) -> None:
         read_address(chain, address)
         if chain != "Bitcoin" or bitcoin_text(address) is not None:
             return
-    text = f"{address!r:.80} is not an address of {chain}: {address_fault(chain, address)}"
+    text = f"{name}: {address!r:.80} is not an address of {chain}: {address_fault(chain, address)}"
     raise CommandFailure(text, ExitCode.USAGE)
 
 
-def atoms(number: Decimal, decimals: int) -> int:
+def atoms(number: Decimal, decimals: int, name: str = "AMOUNT") -> int:
     """Convert whole units (finite, not negative) to smallest units, exactly.
 
-    Raises Failure (usage) for too many digits.
+    Raises Failure (usage) for too many digits; `name` is that of the parameter.
     """
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     text, shift = "".join(map(str, digits)).lstrip("0"), exponent + decimals
     kept_digits = text if shift >= 0 else text[:shift]
     if text[len(kept_digits) :].strip("0"):
-        raise CommandFailure(f"{number} has more than {decimals} decimals: round it", ExitCode.USAGE)
+        raise CommandFailure(f"{name}: {number} has more than {decimals} decimals: round it", ExitCode.USAGE)
+    too_large = f"{name}: {number} is more than the chain can count: give less"
     if kept_digits and len(kept_digits) + max(shift, 0) > MAX_AMOUNT_DIGITS:
-        raise CommandFailure(f"{number} is more than the chain can count: give less", ExitCode.USAGE)
+        raise CommandFailure(too_large, ExitCode.USAGE)
     amount = int(kept_digits + "0" * max(shift, 0)) if kept_digits else 0
     if amount >= 2**128:
-        raise CommandFailure(f"{number} is more than the chain can count: give less", ExitCode.USAGE)
+        raise CommandFailure(too_large, ExitCode.USAGE)
     return amount

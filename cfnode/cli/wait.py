@@ -76,5 +76,7 @@ def wait(
                 )
             return
         if time.monotonic() >= deadline:
-            raise CommandFailure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK, name=name)
+            raise CommandFailure(
+                f"after {timeout:g} s: {missing}; raise --timeout to wait longer", ExitCode.NETWORK, name=name
+            )
         time.sleep(min(WAIT_POLL_S, max(0.0, deadline - time.monotonic())))

@@ -38,7 +38,8 @@ def entropy_of(phrase: str) -> bytes:
     """Return the entropy of a phrase, whose words any white space separates; raise PhraseError."""
     words = phrase.split()
     if len(words) not in ENTROPY_LENGTHS:
-        raise PhraseError(f"a seed phrase has 12, 15, 18, 21 or 24 words; this one has {len(words)}")
+        fault = f"a seed phrase has 12, 15, 18, 21 or 24 words; this one has {len(words)}"
+        raise PhraseError(f"{fault}: give all of them")
     for position, word in enumerate(words, start=1):
         if word not in _word_set():
             raise PhraseError(f"word {position} of the seed phrase is not in the English BIP-39 list")

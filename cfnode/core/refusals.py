@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["NOT_REGISTERED", "ModuleRefusal", "read_refusal", "refusal_text"]
+__all__ = ["NOT_REGISTERED", "ModuleRefusal", "advice_for", "read_refusal", "refusal_text"]
 
 NOT_REGISTERED: Final = {
     "broker_": "this account is not registered as a broker: call broker_register_account first",
@@ -72,6 +72,7 @@ _ADVICE_OF_PALLETS: Final = {
     "DepositChannelCreationDisabled": "the network has paused deposits of this chain; try again later",
     "InsufficientBalance": "ask for less; `cfnode lp balances` prints what is free",
     "InvalidDepositAddress": "copy the address again, or open a channel with `cfnode swap request`",
+    "InvalidPool": "give a price above zero, of an asset other than USDC",
     "LiquidityDepositDisabled": "the network has paused deposits; try again later",
     "NoFundsAvailable": "wait for the first fee; `cfnode status` prints what was earned",
     "NoLiquidityRefundAddressRegistered": "set one with `cfnode lp refund-address CHAIN ADDRESS`",
@@ -109,6 +110,11 @@ class ModuleRefusal:
     def advice(self) -> str:
         """The next step for the caller, or ""."""
         return _ADVICE_OF_PALLETS.get(self.name, "") if self.pallet else _matching(_ADVICE, self.name)
+
+
+def advice_for(name: str) -> str:
+    """Return the next step for the error of a pallet with this name, or ""."""
+    return _ADVICE_OF_PALLETS.get(name, "")
 
 
 def read_refusal(message: str) -> ModuleRefusal | None:

@@ -118,7 +118,9 @@ async def _asked(context: PageContext, ask: Callable[[], Awaitable[T]]) -> T:
     try:
         return await ask()
     except (TypeError, KeyError, ValueError, AttributeError, IndexError):
-        raise NodeError(f"{context.watch.node.origin} sent a malformed answer: is it a node?") from None
+        raise NodeError(
+            f"{context.watch.node.origin} sent a malformed answer; check that it is a node"
+        ) from None
 
 
 DEV_PAGES: Final[dict[str, Page]] = {"/dev": controls, "/blocks": blocks, "/blocks/{key}": block}

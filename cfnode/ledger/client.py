@@ -88,7 +88,9 @@ class NodeClient:
             except Broken as error:
                 raise _ended(error, self.origin) from None
             except ForeignError as error:
-                raise NodeError(f"{self.origin} sent a message that {error}: is it a node?") from None
+                raise NodeError(
+                    f"{self.origin} sent a message that {error}; check that it is a node"
+                ) from None
 
     def _receive(self, message: Any) -> None:
         """Give a batch its answers, or take a head; ignore anything else. Raises ForeignError."""
@@ -160,7 +162,7 @@ def _results(answered: Answered, calls: Sequence[Call], origin: str) -> list[Any
         refused = _refused(calls[0][0], error, origin)
         raise refused if isinstance(refused, TooLarge) else NodeError(f"{origin}: {refused}") from None
     except ForeignError as error:
-        raise NodeError(f"{origin} sent a message that {error}: is it a node?") from None
+        raise NodeError(f"{origin} sent a message that {error}; check that it is a node") from None
     return [_outcome(method, result, origin) for (method, _), result in zip(calls, results, strict=True)]
 
 

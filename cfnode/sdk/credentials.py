@@ -78,7 +78,7 @@ def given_token(name: str, token: str | None, file: str | os.PathLike[str] | Non
     Raises ValidationError, which repeats no token.
     """
     if token is not None and file is not None:
-        raise ValidationError.at(name, f"{name} and {name}_file exclude each other")
+        raise ValidationError.at(name, f"{name} and {name}_file exclude each other: give one of them")
     if file is not None:
         return read_token(file, f"{name}_file")
     if token is not None and not is_bearer_token(token):
@@ -99,7 +99,7 @@ def read_token(file: str | os.PathLike[str], field: str) -> str:
             mode = os.fstat(stream.fileno()).st_mode
             text = stream.read(MAX_ONE_TOKEN_FILE_BYTES + 1).decode("latin-1").strip()
     except OSError as error:
-        raise ValidationError.at(field, f"{path} cannot be read: {error.strerror}") from None
+        raise ValidationError.at(field, f"{path} cannot be read: {error.strerror}; check the path") from None
     if mode & _OTHERS:
         raise ValidationError.at(field, f"{path} is open to other users of this machine: chmod 600 {path}")
     if not is_bearer_token(text):

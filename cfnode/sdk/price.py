@@ -48,7 +48,7 @@ def minimum_price(estimated: Number, tolerance_percent: Number, destination: For
     field = "fill_or_kill_params.slippage_tolerance_percent"
     tolerance = read_number(tolerance_percent, field)
     if not 0 <= tolerance <= 100:
-        raise ValidationError.at(field, "expected a percentage between 0 and 100 inclusive")
+        raise ValidationError.at(field, f"give a percentage from 0 to 100, not {tolerance}")
     price = read_number(estimated, "quote.estimated_price")
     factor = _rounded(_EXACT.divide(_EXACT.subtract(Decimal(100), tolerance), Decimal(100)), _DIVISION_DIGITS)
     return number_text(_rounded(_EXACT.multiply(price, factor), destination.decimals))

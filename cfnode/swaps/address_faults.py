@@ -28,26 +28,26 @@ _BITCOINS: Final = {"Mainnet": "the main net", "Testnet": "the test nets", "Deve
 
 
 def address_fault(chain: str, text: str, bitcoin: str | None = None) -> str:
-    """Return why a text is no address of `chain`, as a clause: `it is an address of Tron`.
+    """Return why a text is no address of `chain`, and what to give, as a clause: `it is empty; give …`.
 
     `bitcoin`: the name of the Bitcoin network whose addresses are expected; None for all networks.
     """
     if not text:
-        return "it is empty"
+        return f"it is empty; give {_FORMS[chain]}"
     if any(map(str.isspace, text)):
-        return "it contains a blank"
+        return "it contains a blank; write it without"
     if text.startswith("cF") and _is_ss58(text):
-        return "it is a State Chain account; an address of the other chain is expected"
+        return f"it is a State Chain account; give an address of {chain}"
     if chain in _EVM and _is_evm(text):
         checksummed = checksum_address(bytes.fromhex(text.removeprefix("0x")))
-        return f"its checksum is wrong (upper and lower case); {checksummed} if the letters are right"
+        return f"its checksum is wrong (upper and lower case); write {checksummed} if the letters are right"
     if chain == "Bitcoin" and (network := _bitcoin_network(text)) is not None:
-        expectation = "" if bitcoin is None else f"; one of {_BITCOINS[bitcoin]} is expected"
-        return f"it is a Bitcoin address of {_BITCOINS[network]}{expectation}"
+        wanted = "the node's network" if bitcoin is None else _BITCOINS[bitcoin]
+        return f"it is a Bitcoin address of {_BITCOINS[network]}; give one of {wanted}"
     other_chains = next((name for name, fits in _KINDS.items() if chain not in name and fits(text)), None)
     if other_chains is not None:
-        return f"it is an address of {' or '.join(other_chains)}"
-    return f"expected {_FORMS[chain]}{_checksum_hint(chain, text)}"
+        return f"it is an address of {' or '.join(other_chains)}; give one of {chain}"
+    return f"{_checksum_hint(chain, text)}give {_FORMS[chain]}"
 
 
 def _checksum_hint(chain: str, text: str) -> str:
@@ -59,7 +59,7 @@ def _checksum_hint(chain: str, text: str) -> str:
         "Assethub": ("1",),
     }
     is_alike = len(text) > 25 and text.isascii() and text.isalnum() and text.startswith(begins.get(chain, ()))
-    return "; its checksum is wrong: a letter is wrong or missing" if is_alike else ""
+    return "its checksum is wrong, so a letter is wrong or missing: copy it again, or " if is_alike else ""
 
 
 def _bitcoin_network(text: str) -> str | None:

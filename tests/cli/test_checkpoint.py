@@ -46,7 +46,7 @@ def test_without_one_proofs_begin_at_genesis(started: list[Config]) -> None:
 def test_a_malformed_checkpoint_is_refused_with_an_example(started: list[Config], value: str) -> None:
     done = given(f"--checkpoint={value}")
     assert done.exit_code == 2
-    assert "is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234" in done.output
+    assert "is not BLOCK_HASH:SET_ID: write it as in 0x5e1f…9a:1234" in done.output
     assert not started
 
 
@@ -54,14 +54,14 @@ def test_a_malformed_checkpoint_is_refused_with_an_example(started: list[Config]
 def test_a_set_that_no_block_starts_is_refused(started: list[Config], set_id: str) -> None:
     done = given(f"--checkpoint={HASH}:{set_id}")
     assert done.exit_code == 2
-    assert f"no block starts authority set {set_id}; SET_ID is from 1 to 2^64 - 1" in done.output
+    assert f"no block starts authority set {set_id}: give a SET_ID from 1 to 2^64 - 1" in done.output
 
 
 @pytest.mark.parametrize("other", ["--dev", "--sync=full"])
 def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) -> None:
     done = given(f"--checkpoint={HASH}:7", other)
     assert done.exit_code == 2
-    assert "--checkpoint needs a downloaded state: --sync=light-rpc or warp" in done.output
+    assert "--checkpoint needs a downloaded state: add --sync=light-rpc or --sync=warp" in done.output
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,13 @@ def test_an_error_object_is_one_line_and_exit_1() -> None:
 @pytest.mark.parametrize(
     ("line", "reason", "named"),
     [
-        (("chain_getBlock", "0x12"), "invalid length 2, expected 32 bytes", ". Wrong: hash."),
-        (("broker_withdraw_fees", "1"), "invalid type", ". Wrong: asset."),
-        (("author_hasKey", "0x12"), "No more params", ". Missing: key_type."),
+        (("chain_getBlock", "0x12"), "invalid length 2, expected 32 bytes", ". Correct hash."),
+        (("broker_withdraw_fees", "1"), "invalid type", ". Correct asset."),
+        (("author_hasKey", "0x12"), "No more params", ". Add key_type."),
         (
             ("author_hasKey", "--named", '{"keyType": 7, "publicKey": "0x12"}'),
             "invalid type",
-            ". Wrong: key_type.",
+            ". Correct key_type.",
         ),
         (("author_hasKey", "--named", '{"keyType": "aura"}'), "missing field `public_key`", ""),
         (("dev_setBoost", "BTC", "x"), "amount: expected an integer", ""),
@@ -61,7 +61,8 @@ def test_a_refused_parameter_is_named(line: tuple[str, ...], reason: str, named:
     assert (code, out, document["error"]["rpc"]) == (1, "", error)
     assert f"Invalid params ({reason}) [code -32602]{named or '.'}" in err
     assert "Its parameters: " in err
-    assert err.count("Wrong: ") + err.count("Missing: ") == bool(named)
+    assert err.count(". Correct ") + err.count(". Add ") == 1
+    assert named or ". Correct it." in err
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"error": 1}', b""])
@@ -69,7 +70,7 @@ def test_a_server_that_is_not_a_node_is_an_error_with_exit_code_5(body: bytes) -
     with serving(lambda request: body) as url:
         code, _, err = run("rpc", "system_health", "--url", url)
     assert code == 5
-    assert "is it a node?" in err
+    assert "check that it is a node" in err
 
 
 def test_both_kinds_of_parameters_at_once_are_a_usage_error() -> None:
@@ -99,7 +100,10 @@ def test_wait_prints_the_unmet_condition_after_the_timeout() -> None:
     health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
     with serving(lambda request: health) as url:
         code, _, err = run("wait", "--synced", "--timeout", "0.3", "--url", url)
-    assert (code, err) == (5, "Error: after 0.3 s: the node is still syncing, with 0 peers\n")
+    assert (code, err) == (
+        5,
+        "Error: after 0.3 s: the node is still syncing, with 0 peers; raise --timeout to wait longer\n",
+    )
 
 
 def test_wait_without_a_node_ends_with_the_reason() -> None:

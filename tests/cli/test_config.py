@@ -77,7 +77,7 @@ def test_the_flag_may_precede_the_command_and_flags_alone_mean_run(cfnode: Shell
     missing = str(cfnode.home / "missing.toml")
     assert cfnode("--config", missing, "wait") == (
         *(3, ""),
-        f"Error: cannot read {missing}: No such file or directory\n",
+        f"Error: cannot read {missing}: No such file or directory; check the path\n",
     )
 
 
@@ -110,11 +110,11 @@ FAULTS = {
     "[run]\ncheckpont = 1": "2: run.checkpont: unknown key. Did you mean checkpoint?",
     "[wait]\nurl = 'http://x'": "2: wait.url: unknown key. Write node",
     "[run]\nno-private-ip = true": "2: run.no-private-ip: unknown key. Write allow-private-ip = false",
-    "run.rpc-port = 'x'": "1: run.rpc-port: takes an integer, not a text",
-    "[run]\ndev = 'yes'": "2: run.dev: takes true or false, not a text",
-    "[run]\nlog = 'info'": '2: run.log: takes a list, as in ["…"], not a text',
-    "[run]\nname = 2026-01-31": "2: run.name: takes a text in quotes or a number, not a date or time",
-    "[run]\nrpc-port = 70000": "2: run.rpc-port: 70000 is not in the range 0<=x<=65535.",
+    "run.rpc-port = 'x'": "1: run.rpc-port: give an integer, not a text",
+    "[run]\ndev = 'yes'": "2: run.dev: give true or false, not a text",
+    "[run]\nlog = 'info'": '2: run.log: give a list, as in ["…"], not a text',
+    "[run]\nname = 2026-01-31": "2: run.name: give a text in quotes or a number, not a date or time",
+    "[run]\nrpc-port = 70000": "2: run.rpc-port: 70000 is too large: give a whole number from 0 to 65535",
     "[run]\nbootnodes = [\n '/ip4/1.2.3.4/tcp/1']": "2: run.bootnodes: '/ip4/1.2.3.4/tcp/1' lacks",
     "[run]\nblocks-pruning = 0": "2: run.blocks-pruning: '0' is neither a number of blocks",
     "[swap]\nnetwork = 'main'": "2: swap.network: Unknown value 'main'. Did you mean mainnet?",
@@ -149,7 +149,7 @@ def test_a_file_that_is_no_text_or_too_large_is_refused(cfnode: Shell) -> None:
     assert f"{file}:2: this is not UTF-8 text" in cfnode("config", "check", file)[2]
     Path(file).write_bytes(b"#" * (1 << 20) + b"\n")
     assert f"{file} is larger than 1048576 bytes" in cfnode("config", "check", file)[2]
-    assert cfnode("config", "check", str(cfnode.home))[2].endswith("Is a directory\n")
+    assert cfnode("config", "check", str(cfnode.home))[2].endswith("Is a directory; check the path\n")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def run(*flags: str) -> Result:
     ("flags", "code", "text"),
     [
         ((), 2, "Missing option '--fund'"),
-        (("--fund=ETH",), 2, "--fund ETH: expected ASSET=AMOUNT, such as ETH=10"),
+        (("--fund=ETH",), 2, "--fund ETH: write ASSET=AMOUNT, such as ETH=10"),
         (("--fund=ETH=1", "--fund=Ethereum/ETH=2"), 2, "ETH is funded twice"),
         (("--fund=ETH=1", "--from=noon"), 2, "'noon' is not a time: write 2026-01-01T00:00:00Z"),
         (("--fund=ETH=1", "--to=2026-01-04"), 1, "the end 2026-01-04T00:00:00Z lies before the start"),

@@ -273,7 +273,7 @@ def test_a_slow_node_has_one_limit_for_all_questions(monkeypatch: pytest.MonkeyP
     report = reported_status(asking, "http://node", None, time.time())
     assert limits == [10.0, 7.0, 4.0, 1.0]
     assert (report["peers"], "best" in report) == (12, False)
-    assert report["unavailable"]["finalized"] == "no answer within 10 s"
+    assert report["unavailable"]["finalized"] == "no answer within 10 s: try again, or raise --timeout"
 
 
 def test_a_development_chain_has_a_clock_of_its_own() -> None:
@@ -352,7 +352,10 @@ def test_what_answers_no_call_is_named_with_what_to_do() -> None:
     with pytest.raises(NodeUnreachable, match="a proxy listens there, but its node does not answer"):
         Asking(Refusing(), "http://node", 10.0).call("system_health")  # type: ignore[arg-type]
     _, _, err = run("status", "--node", "http://127.0.0.1:1")
-    assert "Connection refused (http://127.0.0.1:1). Is the node running, and --node right?" in err
+    assert (
+        "Connection refused (http://127.0.0.1:1). Check that the node is running, and that --node is its "
+        "address" in err
+    )
 
 
 def at(milliseconds: int) -> str:

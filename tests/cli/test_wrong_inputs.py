@@ -1,4 +1,4 @@
-"""What a person reads after each of some eighty mistakes: the page of the messages is made here."""
+"""What a person reads after each of some ninety mistakes: the page of the messages is made here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from cfnode.cli import cli
 from tests.conftest import ROOT
 from tests.process import NodeProcess
 from tests.sdk.place import node_with_broker
-from tests.support.cli.wrong_inputs import ADDRESSES, CASES
+from tests.support.cli.next_steps import NEXT_STEP
+from tests.support.cli.wrong_inputs import ADDRESSES, CASES, FILES, Mistake
 
 PAGE = ROOT / "docs" / "reference" / "wrong-inputs.md"
 HEAD = """# Wrong inputs
@@ -50,18 +51,29 @@ def answered(node: NodeProcess, line: str, folder: Path) -> str:
     return _AHEAD.sub("… s ahead", _HASH.sub("0x…", plain))
 
 
+def lacking(mistake: Mistake, message: str) -> list[str]:
+    """What a message does not say of a mistake, or says as no person reads it."""
+    parts = {"what": mistake.what, "where": mistake.where, "step": mistake.step}
+    missing = [f"{name}: {part}" for name, part in parts.items() if part not in message]
+    if _RAW.search(message) or len(message) > 1_000:
+        missing.append("plain words")
+    return missing
+
+
 def test_each_mistake_is_answered_as_the_page_says(
     node: NodeProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    parts, faults = [HEAD], list[tuple[str, str]]()
-    for title, lines in CASES.items():
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    parts, faults = [HEAD], list[tuple[str, list[str], str]]()
+    for title, mistakes in CASES.items():
         parts.append(f"## {title}\n")
-        for line in lines:
-            message = answered(node, line, tmp_path)
-            if _RAW.search(message) or len(message) > 1_000:
-                faults.append((line, message))
-            parts.append(f"```text\n$ cfnode {line}\n{message}\n```\n")
+        for mistake in mistakes:
+            message = answered(node, mistake.line, tmp_path)
+            if missing := lacking(mistake, message):
+                faults.append((mistake.line, missing, message))
+            parts.append(f"```text\n$ cfnode {mistake.line}\n{message}\n```\n")
     assert faults == []
     page = "\n".join(parts)
     if os.environ.get("CFNODE_TEST_WRITE"):
@@ -69,5 +81,8 @@ def test_each_mistake_is_answered_as_the_page_says(
     assert PAGE.read_text() == page
 
 
-def test_the_page_has_at_least_sixty() -> None:
-    assert sum(map(len, CASES.values())) >= 60
+def test_the_page_has_at_least_sixty_and_each_names_what_to_do() -> None:
+    mistakes = [mistake for title in CASES.values() for mistake in title]
+    assert len(mistakes) >= 60
+    assert [mistake.step for mistake in mistakes if not NEXT_STEP.search(f"; {mistake.step}")] == []
+    assert [mistake.line for mistake in mistakes if not all(mistake)] == []

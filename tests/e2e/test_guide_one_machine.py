@@ -53,12 +53,14 @@ def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
             )
             looked = shell.run(look)
             document = json.loads(shell.run(f"{look.strip()} --json"))["failedPayout"]
+            watched = shell.run(look.replace("swap status", "swap watch"))  # fails if the command does
         with SwapSDK(network="dev", rpc_url=node.url) as sdk:
             egress = sdk.get_status_v2("5-Bitcoin-1").swap_egress
     assert "Recover it:" in printed
     assert re.search(r"^Recovered: nonce \d+ is used on Ethereum, so the receiver has been", looked, re.M)
     assert looked.startswith("FAILED: the output could not be paid out; it was recovered\n")
     assert "Recover it:" not in looked
+    assert watched.endswith(looked)
     assert "is on offer" not in looked
     assert (document["isRecovered"], document["command"]) == (True, None)
     assert egress is not None

@@ -122,7 +122,7 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
     [
         (("show", "swaps", "--database", "mysql://x/y"), 4, "unknown database 'mysql'"),
         (("show", "sweps"), 2, "Did you mean swaps"),
-        (("show", "swaps", "--from", "yesterday"), 2, "not a day or time such as 2026-01-31"),
+        (("show", "swaps", "--from", "yesterday"), 2, "not a day or time: write 2026-01-31"),
         (("show", "swaps", "--account", "cF123"), 2, "is not an account"),
         (("show", "swaps", "--csv", "--json"), 2, "exclude each other"),
         (("show", "swaps", "--state", "moon"), 2, "Choose from swapping, scheduled"),

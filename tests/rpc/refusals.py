@@ -176,7 +176,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "refund to an address of another chain": (
         OPEN,
         refund(refund_address=BTC_ADDRESS),
-        no_address("refund_address", BTC_ADDRESS, "it is an address of Bitcoin"),
+        no_address("refund_address", BTC_ADDRESS, "it is an address of Bitcoin; give one of Ethereum"),
     ),
     "no refund parameters": (
         OPEN,
@@ -253,12 +253,12 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "address of Bitcoin for Ethereum": (
         OPEN,
         channel(destination_asset=ETH),
-        no_address("destination_address", BTC_ADDRESS, "it is an address of Bitcoin"),
+        no_address("destination_address", BTC_ADDRESS, "it is an address of Bitcoin; give one of Ethereum"),
     ),
     "address that is too short": (
         OPEN,
         channel(destination_asset=ETH, destination_address="0x11"),
-        no_address("destination_address", "0x11", "expected 0x and 40 hexadecimal digits")
+        no_address("destination_address", "0x11", "give 0x and 40 hexadecimal digits")
         | {"message": "Invalid address length"},
     ),
     "asset of another chain": (
@@ -302,7 +302,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "withdrawal to an address of another chain": (
         "broker_withdraw_fees",
         [USDC, BTC_ADDRESS],
-        no_address("destination_address", BTC_ADDRESS, "it is an address of Bitcoin"),
+        no_address("destination_address", BTC_ADDRESS, "it is an address of Bitcoin; give one of Ethereum"),
     ),
     "least fee over the cap": ("broker_set_vault_swap_minimum_broker_fee", [1_001], COMMISSION),
     "mark of a channel that never was": (

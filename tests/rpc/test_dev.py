@@ -87,7 +87,8 @@ async def test_a_deposit_that_the_chain_refuses_is_an_error(instant: Served) -> 
     address = await open_channel(instant)
     small = await instant.error("dev_deposit", address, "eth", 1)
     assert (
-        small["message"] == "Deposit rejected: BelowMinimumDeposit: the amount is below the chain's minimum"
+        small["message"]
+        == "Deposit rejected: BelowMinimumDeposit: the amount is below the chain's minimum; give more"
     )
 
 

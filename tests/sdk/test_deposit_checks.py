@@ -94,7 +94,7 @@ def sent(request: Any, **options: Any) -> list[Any]:
         (
             {"fillOrKillParams": FOK | {"minPrice": None, "slippageTolerancePercent": 100.5}},
             "fill_or_kill_params.slippage_tolerance_percent",
-            "expected a percentage between 0 and 100 inclusive",
+            "give a percentage from 0 to 100, not 100.5",
         ),
         (
             {"fillOrKillParams": FOK | {"minPrice": None, "slippageTolerancePercent": "much"}},
@@ -110,12 +110,12 @@ def sent(request: Any, **options: Any) -> list[Any]:
             {"destAddress": EVM},
             "dest_address",
             f"'{EVM}' is not a valid Bitcoin address for perseverance: it is an address of "
-            "Ethereum or Arbitrum or Bsc",
+            "Ethereum or Arbitrum or Bsc; give one of Bitcoin",
         ),
         (
             {"affiliateBrokers": [AFFILIATE | {"account": "0x00"}]},
             "affiliate_brokers[0].account",
-            "'0x00' is not a valid Chainflip account (cF…)",
+            "'0x00' is not a valid Chainflip account (cF…): copy it whole",
         ),
         (
             {"brokerCommissionBps": 1001},

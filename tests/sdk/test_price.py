@@ -38,7 +38,7 @@ def test_a_tolerance_that_is_no_number(tolerance: object) -> None:
 
 @pytest.mark.parametrize("tolerance", [-0.1, "100.1", 101])
 def test_a_tolerance_out_of_range(tolerance: float | str) -> None:
-    with pytest.raises(ValidationError, match=r"slippage_tolerance_percent: expected a percentage"):
+    with pytest.raises(ValidationError, match=r"slippage_tolerance_percent: give a percentage"):
         minimum_price("1", tolerance, ASSETS["Btc"])
 
 

@@ -168,7 +168,10 @@ def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
             "--to: 'x' is not a valid Ethereum address",
         ),
         ((f"--to={EVM}", "--refund=x", "--min-price=1"), "--refund: 'x' is not a valid Bitcoin address"),
-        ((f"--to={EVM}", f"--refund={BTC}", "--slippage=101"), "--slippage: expected a percentage"),
+        (
+            (f"--to={EVM}", f"--refund={BTC}", "--slippage=101"),
+            "--slippage: give a percentage from 0 to 100, not 101",
+        ),
         (
             (f"--to={EVM}", f"--refund={BTC}", "--min-price=1", "--affiliate=cF=1"),
             "--affiliate: needs a broker of your own",
@@ -181,7 +184,7 @@ def test_an_error_names_the_flag(service: Loopback, arguments: tuple[str, ...], 
 
 
 def test_a_limit_is_told_in_whole_units(service: Loopback) -> None:
-    text = "Error: expected amount is below minimum swap amount (0.0002 BTC)\n"
+    text = "Error: expected amount is below minimum swap amount (0.0002 BTC): give at least that\n"
     for command in (("quote", "BTC", "ETH", "0.00001"), ("request", "BTC", "ETH", "0.00001", *REQUEST[3:])):
         more = ("--slippage=1",) if command[0] == "request" else ()
         assert swap(service, *command, *more).stderr == text

@@ -15,51 +15,52 @@ TEST = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"
 SOL = "3yKDHJgzS2GbZB9qruoadRYtq8597HZifnRju7fHpdRC"
 TRON = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
+MISTYPED = "its checksum is wrong, so a letter is wrong or missing: copy it again, or give "
 
 
 @pytest.mark.parametrize(
     ("chain", "text", "bitcoin", "fault"),
     [
-        ("Ethereum", "", None, "it is empty"),
-        ("Ethereum", f"{EVM[:9]} {EVM[9:]}", None, "it contains a blank"),
+        ("Ethereum", "", None, "it is empty; give 0x and 40 hexadecimal digits"),
+        ("Ethereum", f"{EVM[:9]} {EVM[9:]}", None, "it contains a blank; write it without"),
         (
             "Ethereum",
             EVM.replace("F", "f", 1),
             None,
-            f"its checksum is wrong (upper and lower case); {EVM} if the letters are right",
+            f"its checksum is wrong (upper and lower case); write {EVM} if the letters are right",
         ),
-        ("Ethereum", EVM[:-1], None, "expected 0x and 40 hexadecimal digits"),
-        ("Ethereum", MAIN, None, "it is an address of Bitcoin"),
-        ("Ethereum", SOL, None, "it is an address of Solana"),
-        ("Arbitrum", TRON, None, "it is an address of Tron"),
-        ("Ethereum", ACCOUNT, None, "it is a State Chain account; an address of the other chain is expected"),
-        ("Bitcoin", EVM, "Mainnet", "it is an address of Ethereum or Arbitrum or Bsc"),
+        ("Ethereum", EVM[:-1], None, "give 0x and 40 hexadecimal digits"),
+        ("Ethereum", MAIN, None, "it is an address of Bitcoin; give one of Ethereum"),
+        ("Ethereum", SOL, None, "it is an address of Solana; give one of Ethereum"),
+        ("Arbitrum", TRON, None, "it is an address of Tron; give one of Arbitrum"),
+        ("Ethereum", ACCOUNT, None, "it is a State Chain account; give an address of Ethereum"),
+        ("Bitcoin", EVM, "Mainnet", "it is an address of Ethereum or Arbitrum or Bsc; give one of Bitcoin"),
         (
             "Bitcoin",
             MAIN,
             "Testnet",
-            "it is a Bitcoin address of the main net; one of the test nets is expected",
+            "it is a Bitcoin address of the main net; give one of the test nets",
         ),
         (
             "Bitcoin",
             TEST,
             "Mainnet",
-            "it is a Bitcoin address of the test nets; one of the main net is expected",
+            "it is a Bitcoin address of the test nets; give one of the main net",
         ),
         (
             "Bitcoin",
             MAIN[:-1] + "5",
             "Mainnet",
-            "expected a Bitcoin address; its checksum is wrong: a letter is wrong or missing",
+            f"{MISTYPED}a Bitcoin address",
         ),
-        ("Solana", EVM, None, "it is an address of Ethereum or Arbitrum or Bsc"),
+        ("Solana", EVM, None, "it is an address of Ethereum or Arbitrum or Bsc; give one of Solana"),
         (
             "Tron",
             TRON[:-1] + "v",
             None,
-            "expected T and 33 characters of base58; its checksum is wrong: a letter is wrong or missing",
+            f"{MISTYPED}T and 33 characters of base58",
         ),
-        ("Polkadot", "hello", None, "expected SS58, or 0x and 64 hexadecimal digits"),
+        ("Polkadot", "hello", None, "give SS58, or 0x and 64 hexadecimal digits"),
     ],
 )  # fmt: skip
 def test_the_fault_is_named(chain: str, text: str, bitcoin: str | None, fault: str) -> None:

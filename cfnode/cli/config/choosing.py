@@ -22,7 +22,7 @@ def chosen_commands(ctx: click.Context, words: Sequence[str]) -> Iterator[tuple[
         command, path = child, (*path, word)
         parent = click.Context(command, info_name=word, parent=parent)
     if path[:1] and path[0] in NOT_CONFIGURED:
-        raise click.UsageError(f"`cfnode {path[0]}` reads no configuration file", ctx)
+        raise click.UsageError(f"`cfnode {path[0]}` reads no configuration file: name another command", ctx)
     return commands_below(command, parent, path)
 
 

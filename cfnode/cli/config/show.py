@@ -96,7 +96,7 @@ def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[
     commands = list(chosen_commands(ctx, names))
     is_one = [path for path, _ in commands] == [names]
     if flags and not is_one:
-        raise click.UsageError("FLAGs need the COMMAND to which they belong", ctx)
+        raise click.UsageError("FLAGs need the COMMAND to which they belong: write it before them", ctx)
     all_rows = [row for path, command in commands for row in _rows(ctx, path, command, flags, file)]
     rows = all_rows if is_one else [row for row in all_rows if not row.is_default]
     loaded = loaded_file(ctx)
@@ -117,7 +117,9 @@ def _rows(
     ) as inner:
         parsed, extra, _ = command.make_parser(inner).parse_args(list(flags))
         if extra:
-            raise click.UsageError(f"{extra[0]!r} is not a flag of `cfnode {' '.join(path)}`", ctx)
+            raise click.UsageError(
+                f"{extra[0]!r} is not a flag of `cfnode {' '.join(path)}`; its --help lists them", ctx
+            )
         load(inner, path, file)
         for option in options_of(command):
             if option.hidden and key_of(option) not in _names(parsed):

@@ -43,7 +43,10 @@ def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> in
     if text is None or text.lower() in NETWORKS:
         return None if text is None else NETWORKS[text.lower()]
     if not text.isdecimal() or int(text) > MAX_SS58_PREFIX:
-        raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_SS58_PREFIX}")
+        raise click.BadParameter(
+            f"{text!r:.40} is not a network: choose from {', '.join(NETWORKS)}, or a number up to "
+            f"{MAX_SS58_PREFIX}"
+        )
     return int(text)
 
 
@@ -179,7 +182,7 @@ def _inspect(text: str, scheme: Scheme, password: str | None, network: int | Non
             prefix, key = ss58.decode(address, PUBLIC_LENGTHS[scheme])
             key = derived_public(key, slash + path, scheme)
         except ss58.Ss58Error:
-            hint = f", and {NO_FILE}" if looks_like_a_file(text) else ""
+            hint = f". {NO_FILE.capitalize()}" if looks_like_a_file(text) else ""
             raise CommandFailure(f"Invalid phrase/URI given: {error}{hint}") from None
         return _Inspected(("publicKeyUri", text), None, key, prefix if network is None else network)
     name = "secretPhrase" if parse(text).is_bare_phrase else "secretKeyUri"
@@ -202,7 +205,10 @@ def _check_expected(text: str, scheme: Scheme, password: str | None, expected: s
     pair = Keypair.from_seed(parse(text).seed(password), scheme)
     expected_key = _hex_key(expected, scheme) if expected.startswith("0x") else ss58.decode(expected)[1]
     if expected_key not in (pair.public, pair.account):
-        raise CommandFailure(f"the secret's public key is 0x{pair.public.hex()}, not the expected one")
+        raise CommandFailure(
+            f"the secret's public key is 0x{pair.public.hex()}, not the expected one: check the secret, or "
+            "--expect-public"
+        )
 
 
 def _hex_key(text: str, scheme: Scheme) -> bytes:
@@ -211,7 +217,9 @@ def _hex_key(text: str, scheme: Scheme) -> bytes:
     except ValueError:
         key = b""
     if len(key) != PUBLIC_LENGTHS[scheme]:
-        raise CommandFailure(f"a public key of {scheme} is {PUBLIC_LENGTHS[scheme]} bytes in hexadecimal")
+        raise CommandFailure(
+            f"give a public key of {scheme} as {PUBLIC_LENGTHS[scheme]} bytes in hexadecimal"
+        )
     return key
 
 

@@ -32,7 +32,7 @@ BARE_SEED = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 WORDS = re.compile(r"[\w ]*")
 MIN_WORDS = 12
 """Minimum number of words of a seed phrase."""
-NO_FILE = "there is no file of that name"
+NO_FILE = "there is no file of that name; check the path"
 FORMS = "a secret is 12 to 24 words or 0x and 64 hex digits, then any //path, or //Alice and the like"
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,7 +72,7 @@ def read_secret(argument: str | None, file: Path | None, *, prompt: str, or_addr
         raise click.UsageError("give the secret only once, as text or by a file")
     secret = _read_secret(argument, file, prompt, or_address)
     if not secret:
-        raise click.UsageError("the secret is empty")
+        raise click.UsageError(f"the secret is empty: give one; {FORMS}")
     return secret
 
 
@@ -104,10 +104,13 @@ def _read_file(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
-        raise CommandFailure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
+        raise CommandFailure(
+            f"cannot read {path}: {error.strerror}; check the path", ExitCode.CONFIGURATION
+        ) from None
     if len(content) > MAX_SECRET_BYTES:
         raise CommandFailure(
-            f"{path} is larger than {MAX_SECRET_BYTES} bytes, too large for a secret", ExitCode.CONFIGURATION
+            f"{path} is larger than {MAX_SECRET_BYTES} bytes, too large for a secret; name another file",
+            ExitCode.CONFIGURATION,
         )
     return _decode(content, str(path))
 
@@ -116,7 +119,9 @@ def _decode(content: bytes, source: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise CommandFailure(f"{source} is not UTF-8 text", ExitCode.CONFIGURATION) from None
+        raise CommandFailure(
+            f"{source} is not UTF-8 text: give a secret in words or hexadecimal", ExitCode.CONFIGURATION
+        ) from None
 
 
 def _seed_of_file(content: str) -> str:
@@ -126,12 +131,12 @@ def _seed_of_file(content: str) -> str:
 
 def _checked(text: str, or_address: bool) -> str:
     if BARE_SEED.fullmatch(text):
-        raise click.UsageError("a seed in hexadecimal begins with 0x")
+        raise click.UsageError("a seed in hexadecimal begins with 0x: write it so")
     if text.startswith("/") and not text.startswith("//"):
         # As a secret URI, a mistyped file name would be a child of the well-known development key.
         raise click.UsageError(NO_FILE)
     if looks_like_a_file(text) and not or_address:
-        raise click.UsageError(f"{NO_FILE}, and it is not a secret: {FORMS}")
+        raise click.UsageError(f"the text is not a secret, and {NO_FILE}: {FORMS}")
     return text
 
 

@@ -38,7 +38,7 @@ class Moment(click.ParamType[int]):
         try:
             moment = datetime.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"{str(value)[:40]!r} is not a day or time such as 2026-01-31 or 2026-01-31T12:30",
+            self.fail(f"{str(value)[:40]!r} is not a day or time: write 2026-01-31 or 2026-01-31T12:30",
                       param, ctx)  # fmt: skip
         aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         return int(aware.timestamp() * 1000)

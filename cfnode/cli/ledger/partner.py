@@ -86,7 +86,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Add the partner NAME, and print its API key, once. The books keep a hash of the key only."""
-    amount = None if budget is None else atoms(budget, 18)
+    amount = None if budget is None else atoms(budget, 18, "--budget")
     with opened(database) as books:
         from cfnode.ledger.partners import registry
 

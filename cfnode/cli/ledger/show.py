@@ -93,7 +93,8 @@ def show(
     """
     if as_csv and (as_json or as_lines):
         raise CommandFailure(
-            f"--csv and {'--json' if as_json else '--json-lines'} exclude each other", ExitCode.USAGE
+            f"--csv and {'--json' if as_json else '--json-lines'} exclude each other: give one of them",
+            ExitCode.USAGE,
         )
     filters: dict[str, Any] = {
         "state": state,
@@ -103,7 +104,7 @@ def show(
         "owner": owner,
     }
     if what != "swaps" and (wrong := [f"--{name}" for name, value in filters.items() if value is not None]):
-        raise CommandFailure(f"{wrong[0]} applies only to the report swaps", ExitCode.USAGE)
+        raise CommandFailure(f"{wrong[0]} applies only to the report swaps: leave it out", ExitCode.USAGE)
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds

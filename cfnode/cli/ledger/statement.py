@@ -114,7 +114,7 @@ def statement(
             ExitCode.USAGE,
         )
     if form in _NOT_PRINTED and output is None:
-        raise CommandFailure(f"--format {form} needs --output FILE", ExitCode.USAGE)
+        raise CommandFailure(f"--format {form} needs --output FILE: add it", ExitCode.USAGE)
     with opened(database) as books:
         from cfnode.ledger.statements import LedgerStatement
 
@@ -135,14 +135,16 @@ def _rates(currency: str, rates: Path | None) -> ExchangeRates | None:
     from cfnode.ledger.statements.rates import CURRENCY, DOLLARS, read_rates
 
     if CURRENCY.fullmatch(currency) is None:
-        raise CommandFailure(f"--currency {currency[:40]!r} is not a code such as EUR", ExitCode.USAGE)
+        raise CommandFailure(
+            f"--currency {currency[:40]!r} is not a code: give one such as EUR", ExitCode.USAGE
+        )
     if currency == DOLLARS:
         if rates is not None:
-            raise CommandFailure("--rates needs --currency, such as --currency EUR", ExitCode.USAGE)
+            raise CommandFailure("--rates needs --currency: add it, such as --currency EUR", ExitCode.USAGE)
         return None
     if rates is None:
         raise CommandFailure(
-            f"--currency {currency} needs --rates FILE: CSV with date,usd_per_{currency.lower()}",
+            f"--currency {currency} needs --rates FILE: add it, CSV with date,usd_per_{currency.lower()}",
             ExitCode.USAGE,
         )
     return read_rates(rates, currency)

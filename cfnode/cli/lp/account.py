@@ -86,7 +86,8 @@ def withdraw(
     asset_members = {"chain": asset.chain, "asset": asset.symbol}
     smallest_units = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
     if not smallest_units:
-        raise CommandFailure(f"the account has no free {asset_text(asset)} to withdraw", ExitCode.USAGE)
+        text = f"the account has no free {asset_text(asset)} to withdraw"
+        raise CommandFailure(f"{text}; `cfnode lp balances` prints what is free", ExitCode.USAGE)
     answer = client.call(
         url, "lp_withdraw_asset", [hex(smallest_units), asset_members, address, "InBlock"], timeout=timeout
     )

@@ -45,7 +45,9 @@ def cancel(
     from cfnode.sdk.assets import name_of
 
     if every == (asset is not None) or (every and number is not None):
-        raise CommandFailure("give an ASSET (and SIDE, --id), or --all alone", ExitCode.USAGE)
+        raise CommandFailure(
+            "no order is named, or too many: give an ASSET (and SIDE, --id), or --all alone", ExitCode.USAGE
+        )
     with reported(), client_of(url, account) as client:
         if asset is None:
             closed: Sequence[StandingOrder] = client.cancel_all()

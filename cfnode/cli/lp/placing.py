@@ -11,6 +11,7 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.lp.documents import document
 from cfnode.cli.lp.options import SIDES, client_of, id_option, shared
 from cfnode.cli.lp.tables import order_row
+from cfnode.cli.options import require_one
 from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.values import AssetName, Integer, OneOf, Units, WholeNumber
@@ -54,8 +55,7 @@ def set_limit(
     from cfnode.sdk.assets import name_of
     from cfnode.sdk.lp import LimitOrder
 
-    if (price is None) == (tick is None):
-        raise CommandFailure("give --price PRICE or --tick TICK, and not both", ExitCode.USAGE)
+    require_one("price", ("--price PRICE", price), ("--tick TICK", tick))
     with reported(), client_of(url, account) as client:
         order = LimitOrder(name_of(asset), side, number, amount, price=price, tick=tick)
         plan = client.set_orders([order], keep_others=True)
@@ -108,12 +108,10 @@ def set_range(
     from cfnode.sdk.assets import name_of
     from cfnode.sdk.lp import RangeOrder, RangeOrderByAmounts
 
-    if (price is None) == (tick is None):
-        raise CommandFailure("give --price LOW HIGH or --tick LOW HIGH, and not both", ExitCode.USAGE)
-    if (amounts is None) == (liquidity is None):
-        raise CommandFailure("give --amounts ASSET USDC or --liquidity NUMBER, and not both", ExitCode.USAGE)
+    require_one("range", ("--price LOW HIGH", price), ("--tick LOW HIGH", tick))
+    require_one("size", ("--amounts ASSET USDC", amounts), ("--liquidity NUMBER", liquidity))
     if minimum is not None and amounts is None:
-        raise CommandFailure("--minimum needs --amounts", ExitCode.USAGE)
+        raise CommandFailure("--minimum needs --amounts ASSET USDC: add it", ExitCode.USAGE)
     with reported(), client_of(url, account) as client:
         low, high = price or tick or (0, 0)
         order: Order
@@ -134,7 +132,9 @@ def _standing(client: LiquidityProvider, order: Order) -> StandingOrder:
     for open_order in client.get_orders(order.asset):
         if open_order.order.key == order.key:
             return open_order.order
-    raise CommandFailure(f"{order} is no longer open: another client has changed it")
+    raise CommandFailure(
+        f"{order} is no longer open, since another client changed it: `cfnode lp orders` prints the open ones"
+    )
 
 
 def _report(plan: Plan, order: StandingOrder, as_json: bool) -> None:

@@ -108,10 +108,12 @@ def _funded(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, amount = text.partition("=")
         if not equals:
-            raise CommandFailure(f"--fund {text}: expected ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
+            raise CommandFailure(f"--fund {text}: write ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
         asset = AssetName().convert(name, None, None).name
         if asset in funds:
-            raise CommandFailure(f"--fund {text}: {text_of(asset)} is funded twice", ExitCode.USAGE)
+            raise CommandFailure(
+                f"--fund {text}: {text_of(asset)} is funded twice: give it once", ExitCode.USAGE
+            )
         funds[asset] = amount
     return funds
 

@@ -218,7 +218,8 @@ def _proceed(recovery: Recovery, options: Sending, signer: Signer | None, sender
     if address is None:
         recovery.finish("Nothing was sent. For another wallet: --unsigned --from ADDRESS.")
         return
-    max_fee = None if options.max_fee is None else atoms(options.max_fee, gas_asset(payload.chain).decimals)
+    decimals = gas_asset(payload.chain).decimals
+    max_fee = None if options.max_fee is None else atoms(options.max_fee, decimals, "--max-fee")
     transaction = recovery.prepare(
         address, max_fee, replace=options.replace, refuses=options.sends and options.yes
     )

@@ -40,7 +40,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
             return value
         host, _, port = str(value).rpartition(":")
         if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
-            self.fail(f"{str(value)[:80]!r} is not HOST:PORT, such as 127.0.0.1:8080", param, ctx)
+            self.fail(f"{str(value)[:80]!r} is not HOST:PORT: write it as in 127.0.0.1:8080", param, ctx)
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 

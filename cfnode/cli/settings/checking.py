@@ -105,7 +105,8 @@ def _wrong_names(
             if below is not None and (not only or only[: len(key_path)] == key_path):
                 yield from _wrong_names(file, below, ctx, key_path, only)
         elif isinstance(value, dict):
-            yield _fault(file, key_path, f"unknown section [{'.'.join(key_path)}].{_like(name, sections)}")
+            hint = _like(name, sections) or " `cfnode --help` lists the commands, which are the sections."
+            yield _fault(file, key_path, f"unknown section [{'.'.join(key_path)}].{hint}")
         elif name in sections:
             yield _fault(
                 file, key_path, f"this is a section: write [{'.'.join(key_path)}] and its keys below it"
@@ -177,7 +178,7 @@ def _refusal(ctx: click.Context, option: click.Option, value: Any) -> str:
     """Explain why a value does not fit the option; empty if it does."""
     kind = wanted(option)
     if not _fits(kind, value):
-        return f"takes {kind}, not {_described(value)}"
+        return f"give {kind}, not {_described(value)}"
     try:
         option.process_value(ctx, _as_typed(value))
     except click.ClickException as error:

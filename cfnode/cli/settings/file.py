@@ -92,16 +92,15 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_CONFIG_FILE_BYTES + 1)
         if len(content) > MAX_CONFIG_FILE_BYTES:
-            raise CommandFailure(
-                f"{path} is larger than {MAX_CONFIG_FILE_BYTES} bytes, too large for a configuration file",
-                ExitCode.CONFIGURATION,
-            )
+            text = f"{path} is larger than {MAX_CONFIG_FILE_BYTES} bytes, too large for a configuration file"
+            raise CommandFailure(f"{text}; name another", ExitCode.CONFIGURATION)
         return content.decode().replace("\r\n", "\n")
     except OSError as error:
-        raise CommandFailure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
+        text = f"cannot read {path}: {error.strerror}; check the path"
+        raise CommandFailure(text, ExitCode.CONFIGURATION) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ConfigSyntaxError(Fault(path, line, "", "this is not UTF-8 text")) from None
+        raise ConfigSyntaxError(Fault(path, line, "", "this is not UTF-8 text: save it as such")) from None
 
 
 def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> Fault:
@@ -109,7 +108,7 @@ def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> Faul
     reason, _, place = str(error).rpartition(" (at ")
     digits = place.removeprefix("line ").partition(",")[0]
     line = int(digits) if digits.isdigit() else text.count("\n") + 1  # else at the end of the document
-    return Fault(path, line, "", f"not TOML: {reason or error}")
+    return Fault(path, line, "", f"not TOML: {reason or error}; correct this line")
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -27,6 +27,7 @@ from cfnode.cli.settings.names import (
 
 __all__ = [
     "JSON_FLAGS",
+    "PARSED",
     "WANTS_JSON",
     "ConfigOption",
     "ValueOrigin",
@@ -43,6 +44,8 @@ JSON_FLAGS: Final = ("--json", "--json-lines")
 """Options that ask for JSON."""
 WANTS_JSON: Final = "cfnode.wants_json"
 """Whether errors are printed as JSON, in the `meta` of the context."""
+PARSED: Final = "cfnode.parsed"
+"""The context of the command whose line was read last, in the `meta` of all contexts."""
 _LEADING_FILE: Final = "cfnode.leading_config_file"
 _LOADED: Final = "cfnode.config"
 _FLAG: Final = "--config"
@@ -75,8 +78,9 @@ class ConfigOption(click.Option):
         self.group = "Other"
 
     def add_to_parser(self, parser: click.parser._OptionParser, ctx: click.Context) -> None:
-        """Note a variable of `--json` before the command line is read, in case it is malformed."""
+        """Note the command, and a variable of `--json`, in case its line is malformed."""
         super().add_to_parser(parser, ctx)
+        ctx.meta[PARSED] = ctx
         _note_json(ctx)
 
 
@@ -107,7 +111,9 @@ def leading_file(ctx: click.Context, args: list[str]) -> list[str]:
     if not is_joined and len(args) < 2:
         if ctx.resilient_parsing:  # a shell completes the name of the file
             return args
-        raise click.BadOptionUsage(_FLAG, f"Option '{_FLAG}' requires an argument.", ctx)
+        raise click.BadOptionUsage(
+            _FLAG, f"Option '{_FLAG}' requires an argument: write `{_FLAG} FILE`.", ctx
+        )
     ctx.meta[_LEADING_FILE] = FilePath(file if is_joined else args[1])
     return args[1 if is_joined else 2 :]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cfnode.cli.client import NodeUnreachable, asked
+from cfnode.cli.client import CHECK_NODE, NodeUnreachable, asked
 from cfnode.clients.http import HttpClient, HttpError, TooSlow
 from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.safe_text import origin_of, printable
@@ -36,13 +36,16 @@ class Asking:
         """Return the result of a call. Raise NodeUnreachable or CallRefused."""
         remaining_s = self._until - time.monotonic()
         if remaining_s <= 0:
-            raise NodeUnreachable(f"no answer within {self._seconds:g} s", "TIMEOUT")
+            raise NodeUnreachable(
+                f"no answer within {self._seconds:g} s: try again, or raise --timeout", "TIMEOUT"
+            )
         try:
             return asked(self._client.exchange, self._url, method, params, remaining_s)
         except TooSlow as error:
-            raise NodeUnreachable(f"{error} ({origin_of(self._url)})", error.code) from None
+            text = f"{error} ({origin_of(self._url)}): try again, or raise --timeout"
+            raise NodeUnreachable(text, error.code) from None
         except HttpError as error:
-            text = f"{error} ({origin_of(self._url)}). Is the node running, and --node right?"
+            text = f"{error} ({origin_of(self._url)}). {CHECK_NODE}"
             raise NodeUnreachable(text, error.code) from None
 
 

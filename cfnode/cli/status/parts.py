@@ -112,7 +112,8 @@ def read_broker(asking: Asking) -> str:
     except CallRefused as error:
         if error.error.get("code") == METHOD_NOT_FOUND:
             raise CommandFailure(
-                "the node has no broker key, or opens no broker methods to this address"
+                "the node has no broker key, or opens no broker methods to this address; insert one with "
+                "`cfnode key insert`"
             ) from None
         raise
     try:

@@ -76,7 +76,10 @@ def watch(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Follow the swap of REFERENCE to its end and print its receipt; --json prints each change as a line."""
+    """Follow the swap of REFERENCE to its end and print its receipt; --json prints each change as a line.
+
+    The command fails if the swap has failed, unless --eth-rpc shows that its payout was recovered.
+    """
     from cfnode.cli.progress import waiting
 
     swap_status: SwapStatus | None = None
@@ -96,7 +99,7 @@ def watch(
     if not as_json:
         print_text("")
         _print_end(swap_status, end, quoted)
-    if swap_status.state == "FAILED":
+    if swap_status.state == "FAILED" and not (end is not None and end.is_recovered):
         is_explained = not as_json and end is not None
         why = "" if is_explained else _failure(swap_status)
         raise CommandFailure("the swap has failed" + (f": {why}" if why else ""))

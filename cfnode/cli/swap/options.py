@@ -63,8 +63,9 @@ def eth_rpc_option(text: str) -> Callable[..., Any]:
     return click.option("--eth-rpc", metavar="URL", envvar="CFNODE_ETH_RPC", show_envvar=True, help=text)
 
 
-_LIMIT = re.compile(r"(?<=swap amount )\(([0-9]{1,40})\)")
+_LIMIT = re.compile(r"(below min|above max)(imum swap amount )\(([0-9]{1,40})\)")
 """A limit in base units, in an error of the swap service or of the SDK."""
+_WITHIN = {"below min": "give at least that", "above max": "give no more"}
 _SERVICES = (network_option, sdk_node_option, backend_option)
 _BROKER = (
     click.option(
@@ -140,7 +141,7 @@ def client(
         broker_settings = {"url": broker, "commissionBps": commission or 0, "token": token}
     elif commission is not None or broker_token_file is not None:
         flag = "--commission" if broker_token_file is None else "--broker-token-file"
-        raise CommandFailure(f"{flag} needs --broker URL", ExitCode.USAGE)
+        raise CommandFailure(f"{flag} needs --broker URL: add it", ExitCode.USAGE)
     return SwapSDK(
         network=Networks(network),
         rpc_url=node,
@@ -166,9 +167,7 @@ def pair_of(
 
 
 def amount_of(number: Decimal, asset: ForeignAsset) -> int:
-    """Return a positive amount of whole coins in base units. Raise Failure (usage)."""
-    if not number:
-        raise CommandFailure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
+    """Return an amount of whole coins in base units. Raise Failure (usage)."""
     return atoms(number, asset.decimals)
 
 
@@ -180,7 +179,10 @@ def limits_in(asset: ForeignAsset) -> Iterator[None]:
     try:
         yield
     except SdkError as error:
-        error.message = _LIMIT.sub(lambda match: f"({units(int(match[1]), asset)})", error.message)
+        error.message = _LIMIT.sub(
+            lambda match: f"{match[1]}{match[2]}({units(int(match[3]), asset)}): {_WITHIN[match[1]]}",
+            error.message,
+        )
         raise
 
 

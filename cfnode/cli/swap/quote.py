@@ -32,7 +32,7 @@ __all__ = ["print_quotes", "quote"]
 @click.command()
 @click.argument("source", type=AssetName())
 @click.argument("destination", type=AssetName())
-@click.argument("amount", type=Units())
+@click.argument("amount", type=Units(above_zero=True))
 @broker_options
 @service_options
 def quote(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import CommandFailure, ExitCode
+from cfnode.cli.options import require_one
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.progress import waiting
 from cfnode.cli.sdk_errors import reported
@@ -70,9 +71,15 @@ _FLAGS = {
 )
 @click.argument("source", type=AssetName())
 @click.argument("destination", type=AssetName())
-@click.argument("amount", type=Units())
-@click.option("--to", "recipient", required=True, help="Receiver, an address of the destination chain.")
-@click.option("--refund", required=True, help="Refund address, on the source chain.")
+@click.argument("amount", type=Units(above_zero=True))
+@click.option(
+    "--to",
+    "recipient",
+    required=True,
+    metavar="ADDRESS",
+    help="Receiver, an address of the destination chain.",
+)
+@click.option("--refund", required=True, metavar="ADDRESS", help="Refund address, on the source chain.")
 @click.option(
     "--slippage",
     type=Units("a percentage"),
@@ -81,7 +88,7 @@ _FLAGS = {
 )
 @click.option(
     "--min-price",
-    type=Units("a price"),
+    type=Units("a price", above_zero=True),
     metavar="PRICE",
     help="Minimum price: units of DESTINATION for one SOURCE.",
 )
@@ -131,7 +138,8 @@ def request(
     """Open a deposit channel that swaps AMOUNT (in whole coins) of SOURCE to DESTINATION."""
     with reported("interrupted; a deposit channel may have been opened"):
         if min_price is not None and (boost or dca):
-            raise CommandFailure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
+            text = "--boost and --dca choose a quote, and --min-price takes none: use --slippage instead"
+            raise CommandFailure(text, ExitCode.USAGE)
         terms = _terms(refund, retry_blocks, slippage, min_price)
         parsed_affiliates = tuple(map(_affiliate, affiliates))
         swap = _Swap(
@@ -190,11 +198,11 @@ class _Swap:
         )
         quote = quotes.dca if dca else quotes.regular
         if quote is None:
-            raise CommandFailure("there is no DCA quote for this swap")
+            raise CommandFailure("the swap service has no quote in chunks for this swap: leave --dca out")
         if not boost:
             return quote
         if quote.boost_quote is None:
-            raise CommandFailure("this swap cannot be boosted: there is no boost quote for it")
+            raise CommandFailure("the swap service has no boosted quote for this swap: leave --boost out")
         return quote.boost_quote
 
     def opened(self, sdk: SwapSDK, quote: Quote | None) -> DepositAddress:
@@ -219,8 +227,7 @@ def _terms(
 ) -> FillOrKillParams:
     from cfnode.sdk import FillOrKillParams
 
-    if (slippage is None) == (min_price is None):
-        raise CommandFailure("give either --slippage PERCENT or --min-price PRICE", ExitCode.USAGE)
+    require_one("lowest price", ("--slippage PERCENT", slippage), ("--min-price PRICE", min_price))
     return FillOrKillParams(refund, retry_blocks, _plain(slippage), _plain(min_price))
 
 
@@ -233,7 +240,8 @@ def _message(message: str | None, gas_budget: int | None) -> CcmParams | None:
     from cfnode.sdk import CcmParams
 
     if (message is None) != (gas_budget is None):
-        raise CommandFailure("give --message and --gas-budget together", ExitCode.USAGE)
+        needs = "--gas-budget needs --message" if message is None else "--message needs --gas-budget"
+        raise CommandFailure(f"{needs}: add it", ExitCode.USAGE)
     return None if message is None else CcmParams(message, gas_budget or 0)
 
 
@@ -242,7 +250,8 @@ def _affiliate(text: str) -> AffiliateBroker:
 
     account, _, share = text.rpartition("=")
     if not account or not (share.isascii() and share.isdigit()):
-        raise CommandFailure(f"--affiliate takes ACCOUNT=BPS, not {text!r}", ExitCode.USAGE)
+        fault = f"--affiliate: {text!r:.90} is not ACCOUNT=BPS"
+        raise CommandFailure(f"{fault}: write it as cF…=5", ExitCode.USAGE)
     return AffiliateBroker(account, int(share))
 
 

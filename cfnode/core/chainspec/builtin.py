@@ -45,8 +45,9 @@ def unknown_chain(chain: str, source: str) -> ChainSpecError:
     """Return the error for a chain that is neither built in nor a file; `source` is what named it."""
     names = ("dev", *BUILT_IN)
     hint = did_you_mean(chain, names)
-    text = f"no such file, and not a built-in chain ({' and '.join(names)})"
-    return ChainSpecError(source, "", f"{text}.{hint}" if hint else text)
+    text = "no such file, and not a built-in chain"
+    step = f".{hint}" if hint else f": give the path of a chain specification, or {' or '.join(names)}"
+    return ChainSpecError(source, "", text + step)
 
 
 def false_name(spec: ChainSpec, genesis_hash: bytes) -> str | None:

@@ -39,7 +39,7 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
     """
     account = address_on(ASSETS[asset].chain, address, "address")
     included = await control_of(node).witness_deposit(account, asset, amount, transaction)
-    return await check_deposit(node, included, account, amount)
+    return await check_deposit(node, included, account, amount, address)
 
 
 async def announce_deposit(

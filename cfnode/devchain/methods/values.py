@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import ASSETS, asset_of, asset_text, chain_in_text
 from cfnode.core.jsonrpc import RpcError
+from cfnode.core.refusals import advice_for
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
 from cfnode.rpc.cf.method import value as runtime_value
@@ -31,8 +32,8 @@ __all__ = ["ASSET", "CHAIN", "DEV_REFUSAL_CODE", "FEED", "check_channel", "check
 DEV_REFUSAL_CODE: Final = -32000
 _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
 _MEANINGS: Final = {
-    "BelowMinimumDeposit": "the amount is below the chain's minimum",
-    "NotEnoughToPayFees": "the amount does not pay the chain's fees",
+    "BelowMinimumDeposit": "the amount is below the chain's minimum; give more",
+    "NotEnoughToPayFees": "the amount does not pay the chain's fees; give more",
     "TransactionRejectedByBroker": "the broker marked the transaction for rejection, and it is refunded",
 }
 """Texts for reasons of `DepositFailed`; module errors have their own."""
@@ -77,7 +78,9 @@ async def check_channel(node: Node, address: EncodedAddress, asset: str, text: s
     raise RpcError(DEV_REFUSAL_CODE, f"Deposit rejected: {reason}")
 
 
-async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
+async def check_deposit(
+    node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int, text: str
+) -> str:
     """Return the hash (hex) of the block that accepted a deposit at an address.
 
     Raises RpcError with the reason of a refusal. The block exists then too: `data` has its hash, and the name
@@ -91,7 +94,7 @@ async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddres
             not isinstance(deposit_address, bytes) or deposit_address == address[1]
         )
 
-    return await _check_taken(node, inclusion, is_this)
+    return await _check_taken(node, inclusion, is_this, f" ({text:.100})")
 
 
 async def check_vault_swap(node: Node, inclusion: Inclusion) -> str:
@@ -99,7 +102,9 @@ async def check_vault_swap(node: Node, inclusion: Inclusion) -> str:
     return await _check_taken(node, inclusion, lambda details: "vault_witness" in details)
 
 
-async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool]) -> str:
+async def _check_taken(
+    node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool], place: str = ""
+) -> str:
     """Return the block's hash (hex); raise RpcError if it refused the deposit for which `is_this` holds.
 
     A chain's deposits are processed at the end of the block, not in the extrinsic.
@@ -110,6 +115,8 @@ async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any]
             metadata = (await node.chain.runtime_executing(inclusion.block.hash)).metadata
             name, explanation = _reason(metadata, event.fields["reason"])
             text = f"Deposit rejected: {name}" + (f": {explanation}" if explanation else "")
+            if step := advice_for(name):
+                text = f"{text.rstrip('.')}{place}; {step}"
             raise RpcError(DEV_REFUSAL_CODE, text, {"block": block, "reason": name})
     return block
 

@@ -38,7 +38,7 @@ class CalendarPeriod:
     def year(cls, text: str) -> CalendarPeriod:
         """Return the year of a text such as `2026`. Raises ValueError."""
         if _YEAR.fullmatch(text) is None or not FIRST_YEAR <= int(text) <= LAST_YEAR:
-            raise ValueError(f"{text[:40]!r} is not a year such as 2026")
+            raise ValueError(f"{text[:40]!r} is not a year: write it as 2026")
         return cls._months(text, int(text), 1, 12)
 
     @classmethod
@@ -46,7 +46,7 @@ class CalendarPeriod:
         """Return the quarter of a text such as `2026-Q4`. Raises ValueError."""
         match = _QUARTER.fullmatch(text)
         if match is None or not FIRST_YEAR <= int(match[1]) <= LAST_YEAR:
-            raise ValueError(f"{text[:40]!r} is not a quarter such as 2026-Q4")
+            raise ValueError(f"{text[:40]!r} is not a quarter: write it as 2026-Q4")
         return cls._months(text, int(match[1]), 3 * int(match[2]) - 2, 3)
 
     @classmethod
@@ -55,7 +55,7 @@ class CalendarPeriod:
         match = _MONTH.fullmatch(text)
         is_month = match is not None and 1 <= int(match[2]) <= 12
         if match is None or not is_month or not FIRST_YEAR <= int(match[1]) <= LAST_YEAR:
-            raise ValueError(f"{text[:40]!r} is not a month such as 2026-11")
+            raise ValueError(f"{text[:40]!r} is not a month: write it as 2026-11")
         return cls._months(text, int(match[1]), int(match[2]), 1)
 
     @classmethod
@@ -64,9 +64,9 @@ class CalendarPeriod:
         try:
             start = int(datetime.strptime(f"{text[:40]} +0000", "%Y-%m-%d %z").timestamp()) * 1000
         except ValueError:
-            raise ValueError(f"{text[:40]!r} is not a day such as 2026-11-25") from None
+            raise ValueError(f"{text[:40]!r} is not a day: write it as 2026-11-25") from None
         if start < 0 or len(text) != 10:
-            raise ValueError(f"{text[:40]!r} is not a day such as 2026-11-25")
+            raise ValueError(f"{text[:40]!r} is not a day: write it as 2026-11-25")
         return cls(text, start, start + DAY_MS)
 
     def require_begun(self, now: int) -> None:

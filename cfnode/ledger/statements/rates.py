@@ -128,7 +128,7 @@ def _day(path: Path, number: int, text: str) -> int:
     except ValueError:
         day = None
     if day is None:
-        raise LedgerError(f"{path}: line {number}: {text[:40]!r} is not a day such as 2026-11-25")
+        raise LedgerError(f"{path}: line {number}: {text[:40]!r} is not a day: write it as 2026-11-25")
     return (day - _EPOCH).days
 
 

@@ -25,7 +25,7 @@ __all__ = ["GetStatus", "GetStatusV2", "channel_of", "swap_reference"]
 _MAX_REFERENCE_CHARS = 200
 _STATUS_UNKNOWN_SWAP = 404
 _EXPECTED = (
-    "expected a deposit channel's id (BLOCK-CHAIN-NUMBER, such as 6739624-Ethereum-2562), a swap's id (a "
+    "give a deposit channel's id (BLOCK-CHAIN-NUMBER, such as 6739624-Ethereum-2562), a swap's id (a "
     "number) or a transaction (its hash)"
 )
 _IDENTITY = re.compile(
@@ -39,7 +39,7 @@ def swap_reference(reference: str | int) -> str:
     """Return the reference of a swap in the service's format; raise ValidationError for a malformed one."""
     text = str(reference).strip()
     if not text or len(text) > _MAX_REFERENCE_CHARS or isinstance(reference, bool):
-        raise ValidationError.at("id", _EXPECTED)
+        raise ValidationError.at("id", f"{text!r:.80} is not a swap: {_EXPECTED}")
     if (channel := channel_of(text)) is not None:
         return str(channel)
     return f"0x{text[2:]}" if text.startswith("0X") else text
@@ -50,8 +50,8 @@ def _unknown_swap(reference: str, reason: str) -> str:
     if _IDENTITY.fullmatch(reference) is None:
         return f"{reference!r:.80} is not a swap: {_EXPECTED}"
     return (
-        f"the swap service knows no swap of {reference:.80} ({reason}): it may be of another network, or not "
-        "be in a block yet"
+        f"the swap service knows no swap of {reference:.80} ({reason}): check the reference and the "
+        "network, or ask again later if it is not in a block yet"
     )
 
 

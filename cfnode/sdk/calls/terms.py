@@ -151,7 +151,7 @@ def _oracle_slippage(params: FillOrKillParams, quote: Quote | None) -> int | Non
         raise ValidationError.at(field, "live price protection is not available for this asset pair")
     percent = read_number(recommended if requested is None else requested, field)
     if not 0 <= percent <= 100:
-        raise ValidationError.at(field, "expected a percentage between 0 and 100 inclusive")
+        raise ValidationError.at(field, f"give a percentage from 0 to 100, not {percent}")
     if (percent * 100) % 1:
         raise ValidationError.at(field, "expected at most two decimals (basis points)")
     return int(percent * 100)
@@ -237,7 +237,12 @@ def check_broker_options(
         if affiliates:
             raise ValidationError.at("affiliate_brokers", needs)
     issues = [
-        _issue(f"affiliate_brokers[{index}].account", affiliate.account, "Chainflip account (cF…)")
+        _issue(
+            f"affiliate_brokers[{index}].account",
+            affiliate.account,
+            "Chainflip account (cF…)",
+            "copy it whole",
+        )
         for index, affiliate in enumerate(affiliates)
         if not is_account(affiliate.account)
     ]
@@ -292,7 +297,7 @@ def check_addresses(
         and is_address(dest, source.chain, network)
         and is_address(refund, destination.chain, network)
     ):
-        swapped = Issue(issues[0].field, "receiver and refund address are swapped")
+        swapped = Issue(issues[0].field, "receiver and refund address are swapped: exchange them")
         issues.insert(0, swapped)
     if issues:
         raise ValidationError.of(issues)
@@ -329,7 +334,7 @@ def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | N
 
 def _bytes(text: Any, field: str, limit: int) -> str:
     if not isinstance(text, str) or not _HEX.match(text):
-        raise ValidationError.at(field, "expected bytes as 0x and pairs of hex digits")
+        raise ValidationError.at(field, f"give bytes as 0x and pairs of hex digits, not {text!r:.80}")
     if len(text) // 2 - 1 >= limit:
         raise ValidationError.at(field, f"expected less than {limit} bytes, not {len(text) // 2 - 1}")
     return text

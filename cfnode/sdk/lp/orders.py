@@ -99,7 +99,7 @@ class LimitOrder(_Order):
         """
         checked_side(side)
         if (price is None) == (tick is None):
-            raise ValidationError.at("price", "expected a price or a tick, and not both")
+            raise ValidationError.at("price", "give a price or a tick, and not both")
         sold = asset if side == "sell" else quote
         if price is not None:
             tick = tick_of_price(price, asset, quote, side=side)

@@ -87,7 +87,7 @@ def tick_of_price(
     lowest, highest = sqrt_price_at(MIN_TICK) ** 2, sqrt_price_at(MAX_TICK) ** 2
     if square < lowest or square > highest or (square == highest and remainder):
         limits = " to ".join(f"{price_of_tick(tick, base, quote):.4g}" for tick in (MIN_TICK, MAX_TICK))
-        raise ValidationError.at(field, f"expected a price from about {limits}, not {price!s:.40}")
+        raise ValidationError.at(field, f"give a price from about {limits}, not {price!s:.40}")
     tick = tick_at(isqrt(square))
     is_exact = not remainder and sqrt_price_at(tick) ** 2 == square
     return tick if is_exact or checked_side(side) == "buy" else tick + 1

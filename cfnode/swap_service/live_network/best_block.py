@@ -46,13 +46,16 @@ class NodeReader:
         """Return the best block. Raises NodeError."""
         best, version, best_after = await self._answers(_BEST, ("state_getRuntimeVersion", []), _BEST)
         if not isinstance(best, str):
-            raise NodeError(f"{self.link.origin} sent a malformed answer: expected a hash; is it a node?")
+            raise NodeError(
+                f"{self.link.origin} sent a malformed answer: expected a hash; check that it is a node"
+            )
         if best_after != best:  # the version may be that of a block between
             (version,) = await self._answers(("state_getRuntimeVersion", [best]))
         number = version.get("specVersion") if isinstance(version, dict) else None
         if type(number) is not int:
             raise NodeError(
-                f"{self.link.origin} sent a malformed answer: expected a runtime version; is it a node?"
+                f"{self.link.origin} sent a malformed answer: expected a runtime version; check that it is a "
+                "node"
             )
         metadata = self._metadata.get(number)
         if metadata is None:

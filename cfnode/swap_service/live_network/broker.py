@@ -156,7 +156,7 @@ class RemoteBroker:
         try:
             return block_number(header)
         except ForeignError:
-            raise NodeError(f"{link.origin} sent a malformed header: is it a node?") from None
+            raise NodeError(f"{link.origin} sent a malformed header; check that it is a node") from None
 
     async def _opening(self, *params: Any) -> Any:
         """Send a request for a channel, and return the answer.

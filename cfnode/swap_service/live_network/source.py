@@ -146,7 +146,7 @@ class LiveSource:
             faults.append(str(error))
             return
         except ForeignError:
-            faults.append(f"{self.link.origin} sent a malformed header: is it a node?")
+            faults.append(f"{self.link.origin} sent a malformed header; check that it is a node")
             return
         behind = page["finalizedBlock"] - page["booksBlock"]
         if behind > MAX_BOOKS_LAG_BLOCKS:
