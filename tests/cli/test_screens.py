@@ -26,6 +26,7 @@ from tests.conftest import ROOT
 from tests.lengths import only_whole
 from tests.process import NodeProcess
 from tests.sdk.place import RECEIVER, REFUND, node_with_broker
+from tests.support.cli.changed_screens import SCREENS, what_changed
 from tests.support.cli.commands import commands
 from tests.support.cli.terminals import PLACES, plain, svg
 
@@ -139,21 +140,23 @@ def watched(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_screens_are_those_of_the_page(node: NodeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(node, "80 columns")
-    parts = [HEAD, "## A first swap\n"]
+    blocks = []
     swapped(terminal, monkeypatch, "--slippage=5")
     the_same(PICTURE, terminal.picture())
-    parts += [terminal.block(), "## A refund: the price was not reached\n"]
+    blocks.append(terminal.block())
     swapped(terminal, monkeypatch, "--min-price=1000", "--retry-blocks=5")
-    parts += [terminal.block(), "## A failed payout\n"]
+    blocks.append(terminal.block())
     terminal("dev", "fail-receiver", RECEIVER, "ETH")
     channel = swapped(terminal, monkeypatch, "--slippage=5", code=1)
     for _ in range(20):
         node.call("dev_newBlock")
     terminal("swap", "status", channel)
     node.call("dev_failReceiver", RECEIVER, {"chain": "Ethereum", "asset": "ETH"}, False)
-    parts += [terminal.block(), "## A node, watched\n"]
+    blocks.append(terminal.block())
     watched(terminal, monkeypatch)
-    the_same(PAGE, "\n".join([*parts, terminal.block()]))
+    blocks.append(terminal.block())
+    parts = [f"## {screen.title}\n\n{block}" for screen, block in zip(SCREENS, blocks, strict=True)]
+    the_same(PAGE, "\n".join([HEAD, *parts, what_changed(blocks)]))
 
 
 def test_the_picture_is_read_without_a_request() -> None:
