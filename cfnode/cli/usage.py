@@ -13,6 +13,8 @@ __all__ = ["with_next_step"]
 
 _EXTRA = ("Got unexpected extra argument", "Got an unexpected extra argument")
 """Beginnings of click's error for arguments that a command does not take; it has no class of its own."""
+_TAKES_NONE = "does not take a value"
+"""A part of click's error for a flag with a value."""
 
 
 def with_next_step(error: click.UsageError, root: click.Context) -> click.UsageError:
@@ -59,11 +61,9 @@ def _used(error: click.BadOptionUsage, ctx: click.Context) -> str:
         ),
         None,
     )
-    if option is None:
-        return f": write `{error.option_name} VALUE`"
-    if option.is_flag:
+    if _TAKES_NONE in error.message:
         return f": write `{error.option_name}` alone"
-    return f": write `{_usage(option, ctx)}`"
+    return f": write `{error.option_name} VALUE`" if option is None else f": write `{_usage(option, ctx)}`"
 
 
 def _refused(error: click.BadParameter, ctx: click.Context) -> str:

@@ -53,6 +53,7 @@ CASES: dict[str, tuple[Mistake, ...]] = {
         Mistake("status --watsh", "'--watsh'", "option", "Did you mean '--watch'?"),
         Mistake("status --zzz", "'--zzz'", "option", "`cfnode status --help`"),
         Mistake("status --json=yes", "does not take a value", "'--json'", "write `--json` alone"),
+        Mistake("config check f --json=yes", "does not take a value", "'--json'", "write `--json` alone"),
         Mistake("status --every", "requires an argument", "'--every'", "write `--every SECONDS`"),
         Mistake("build-block", "'build-block'", "command", "Did you mean 'build-spec'?"),
         Mistake("completion bsh", "'bsh'", "{bash|zsh|fish}", "Did you mean bash or zsh?"),
