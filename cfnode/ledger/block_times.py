@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from cfnode.ledger import schema
 
@@ -69,6 +69,10 @@ def _halved(connection: Connection, time: int, low: int, high: int) -> tuple[int
 
 def times_of(connection: Connection, numbers: Iterable[int]) -> dict[int, int]:
     """Return the times of blocks by number; a join would have PostgreSQL read and sort more than a page."""
-    blocks = schema.blocks.c
-    query = select(blocks.number, blocks.time).where(blocks.number.in_(sorted(set(numbers))))
-    return {row.number: row.time for row in connection.execute(query)}
+    rows = connection.execute(_TIMES, {"numbers": sorted(set(numbers))})
+    return {row.number: row.time for row in rows}
+
+
+_TIMES: Final = select(schema.blocks.c.number, schema.blocks.c.time).where(
+    schema.blocks.c.number.in_(bindparam("numbers", expanding=True))
+)

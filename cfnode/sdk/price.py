@@ -17,8 +17,9 @@ from cfnode.core.assets import ForeignAsset
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Number, number_text
+from cfnode.swaps.prices import price_of
 
-__all__ = ["minimum_price", "output_at", "price_from_x128", "price_to_x128", "read_number"]
+__all__ = ["minimum_price", "price_from_x128", "price_to_x128", "read_number"]
 
 _EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 _DIVISION_DIGITS = 20
@@ -68,16 +69,9 @@ def price_to_x128(price: Number, source: ForeignAsset, destination: ForeignAsset
     return result
 
 
-def output_at(amount: int, price_x128: int) -> int:
-    """Return the base units of the destination asset for an amount at a price, rounded half up."""
-    return (amount * price_x128 + (1 << 127)) >> 128
-
-
 def price_from_x128(x128: int, source: ForeignAsset, destination: ForeignAsset) -> str:
     """Return a price of the chain's format as decimal text without trailing zeros."""
-    ratio = _rounded(_EXACT.divide(Decimal(x128), _TWO_128), _DIVISION_DIGITS)
-    text = number_text(ratio.scaleb(source.decimals - destination.decimals, _EXACT))
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return price_of(x128, source.name, destination.name)
 
 
 def _rounded(number: Decimal, decimals: int) -> Decimal:

@@ -10,6 +10,7 @@ from cfnode.swap_service.parameters import invalid, member, text
 from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import SwapTerms, read_address, read_terms
 from cfnode.swap_service.source import SwapSource
+from cfnode.swaps.prices import output_at
 
 __all__ = ["encode_terms", "encode_vault_swap"]
 
@@ -44,7 +45,7 @@ def _extra(terms: SwapTerms, amount: int, body: Mapping[str, Any]) -> dict[str, 
     refund = terms.refund
     if terms.chain == "Bitcoin":
         return {
-            "min_output_amount": (amount * refund["min_price"] + (1 << 127)) >> 128,
+            "min_output_amount": output_at(amount, refund["min_price"]),
             "retry_duration": refund["retry_duration"],
             "max_oracle_price_slippage": refund["max_oracle_price_slippage"],
         }

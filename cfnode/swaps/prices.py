@@ -1,4 +1,4 @@
-"""Prices of one asset in another as decimal text, from figures of the chain in smallest units."""
+"""Prices of one asset in another: as decimal text, and as the chain has them, with 128 fractional bits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from cfnode.core.assets import ASSETS
 
-__all__ = ["fixed_price", "paid_price", "price_of"]
+__all__ = ["fixed_price", "output_at", "paid_price", "price_of"]
 
 _EXACT: Final = Context(prec=400, rounding=ROUND_HALF_UP)
 _FLOOR: Final = Context(prec=120, rounding=ROUND_FLOOR)
@@ -18,6 +18,11 @@ def price_of(fixed: int, source: str, target: str) -> str:
     """Convert a price in smallest units, with 128 fractional bits, to one in whole units."""
     price = _EXACT.divide(Decimal(fixed), Decimal(1 << 128)).quantize(_PLACES, context=_EXACT)
     return _plain(price.scaleb(ASSETS[source].decimals - ASSETS[target].decimals, _EXACT))
+
+
+def output_at(amount: int, fixed: int) -> int:
+    """Return the smallest units of the target for an amount of the source at a price, rounded half up."""
+    return (amount * fixed + (1 << 127)) >> 128
 
 
 def paid_price(paid: int, received: int, source: str, target: str) -> str:

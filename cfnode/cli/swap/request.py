@@ -277,7 +277,8 @@ class _Opened:
     @property
     def minimum_output(self) -> int:
         """The output of the whole amount at the minimum price, before the fees of deposit and payout."""
-        from cfnode.sdk.price import output_at, price_to_x128
+        from cfnode.sdk.price import price_to_x128
+        from cfnode.swaps.prices import output_at
 
         x128 = price_to_x128(self.minimum_price, self.swap.source, self.swap.destination)
         return output_at(self.swap.amount, x128)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from cfnode.core.amm import price_of
 from cfnode.ledger import schema
@@ -77,17 +77,22 @@ class Valuer:
         """Return the newest price before a block; blocks that were searched are not searched again."""
         lowest = max(block - MAX_PRICE_AGE_BLOCKS, 0)
         searched, found_block, root = self._newest.get(asset, (-1, -1, None))
-        query = select(_prices.block, _prices.value).where(
-            _prices.source == "pool",
-            _prices.asset == asset,
-            _prices.block > max(searched, lowest - 1),
-            _prices.block <= block,
-        )
-        newest = self._connection.execute(query.order_by(_prices.block.desc()).limit(1)).first()
+        limits = {"asset": asset, "searched": max(searched, lowest - 1), "until": block}
+        newest = self._connection.execute(_NEWEST, limits).first()
         if newest is not None:
             found_block, root = newest.block, int(newest.value)
         self._newest[asset] = (block, found_block, root)
         return root if root is not None and found_block >= lowest else None
+
+
+_NEWEST: Final = (
+    select(_prices.block, _prices.value)
+    .where(_prices.source == "pool", _prices.asset == bindparam("asset"))
+    .where(_prices.block > bindparam("searched"), _prices.block <= bindparam("until"))
+    .order_by(_prices.block.desc())
+    .limit(1)
+)
+"""The newest price of an asset in a range of blocks."""
 
 
 def _needs_price(row: Any) -> bool:

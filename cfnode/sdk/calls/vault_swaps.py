@@ -39,9 +39,9 @@ from cfnode.sdk.models.vault_swap import (
     VaultSwapData,
 )
 from cfnode.sdk.options import ClientSession
-from cfnode.sdk.price import output_at
 from cfnode.sdk.record import camel
 from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES, MAX_COMMISSION_BPS
+from cfnode.swaps.prices import output_at
 
 __all__ = ["EncodeVaultSwapData"]
 
