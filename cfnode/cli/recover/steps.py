@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Recovery"]
 
 _RECEIPT_POLL_S = 1.0
-_ANY_FEE_WEI = 2**256
+_ANY_FEE_WEI = 2**256 - 1
 """Maximum fee in wei, for a transaction that is not sent."""
 _CHECKED = (
     "The contracts on the chain accept the signature, and it has not been used.",

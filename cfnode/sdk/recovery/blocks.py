@@ -73,8 +73,10 @@ def block_that_counted(session: ClientSession, url: str, counter: Counter, numbe
     """
     too_early, block = 0, (yield from best_block(session, url))
     reached = yield from _counted(session, url, counter, block)
-    if reached < number:
-        raise NoSuchCall(f"the State Chain's last number is {reached}")
+    if not 1 <= number <= reached:
+        raise NoSuchCall(
+            f"the State Chain's last number is {reached}" + (", the first 1" if number < 1 else "")
+        )
     while block - too_early > 1:
         middle = (too_early + block) // 2
         if (yield from _counted(session, url, counter, middle)) < number:

@@ -14,6 +14,7 @@ from cfnode.sdk.exchange import Steps, rpc, rpc_batch
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import BeingSigned
 from cfnode.sdk.recovery.offered_call import chain_named, failed_calls, list_question, payloads_of
+from cfnode.sdk.recovery.owner import checked_account
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
@@ -42,11 +43,18 @@ class Offer:
 class FindFailedCalls(Call[tuple[Payload, ...]]):
     """Return the payloads on offer on a chain, newest first; with `recipient` (20 bytes) those that pay it.
 
-    Raises BeingSigned if none pays the recipient, but some calls still wait for their signature.
+    Raises BeingSigned if none pays the recipient, but some calls still wait for their signature;
+    ValidationError for a recipient that is not 20 bytes, such as an address as text.
     """
 
     chain: str
     recipient: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Check the arguments. Raises ValidationError."""
+        super().__post_init__()
+        if self.recipient is not None:
+            checked_account(self.recipient, "recipient")
 
     def steps(self, session: ClientSession) -> Steps[tuple[Payload, ...]]:
         """Read the failed calls of a chain, of one recipient or of all."""

@@ -11,6 +11,7 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import ClientSession
+from cfnode.sdk.record import read_amount
 from cfnode.sdk.recovery.cost import check_cost
 from cfnode.sdk.recovery.errors import (
     NoFundsForGas,
@@ -18,6 +19,7 @@ from cfnode.sdk.recovery.errors import (
 )
 from cfnode.sdk.recovery.gas import Fees, check_estimate, current_fees, gas_for, latest_block, raised
 from cfnode.sdk.recovery.offered_call import FailedCall
+from cfnode.sdk.recovery.owner import checked_account
 from cfnode.sdk.recovery.pending import account_nonces, pending_of
 from cfnode.sdk.recovery.provider import at_pending, evm_call, evm_number, read_number, revert_reason
 from cfnode.sdk.recovery.simulation import refusal
@@ -33,9 +35,10 @@ class PrepareTransaction(Call[UnsignedTransaction]):
 
     `max_fee` is the maximum that the gas may cost, in wei; the default is a tenth of the payment's value.
 
-    Raises WouldRevert, NoFundsForGas or TooExpensive, BadAnswer for numbers of the node that cannot be true,
-    and Pending if a transaction of the sender is pending. With `replace` the result replaces the pending
-    transaction, at a higher fee, if that one is for the same call.
+    Raises ValidationError for a malformed sender or maximum, before any exchange; WouldRevert, NoFundsForGas
+    or TooExpensive, BadAnswer for numbers of the node that cannot be true, and Pending if a transaction of
+    the sender is pending. With `replace` the result replaces the pending transaction, at a higher fee, if
+    that one is for the same call.
     """
 
     def __init__(
@@ -49,9 +52,9 @@ class PrepareTransaction(Call[UnsignedTransaction]):
     ) -> None:
         self.failed = failed
         self.url = url
-        self.sender = sender
+        self.sender = checked_account(sender, "sender")
         self.replace = replace
-        self.max_fee = max_fee
+        self.max_fee = None if max_fee is None else read_amount(max_fee, "max_fee")
 
     def steps(self, session: ClientSession) -> Steps[UnsignedTransaction]:
         """Check, simulate and price the transaction that sends a failed call; return it unsigned."""

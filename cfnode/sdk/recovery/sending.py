@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 from cfnode.core.hashing import keccak_256
 from cfnode.sdk.calls import Call
-from cfnode.sdk.errors import RpcCallError
+from cfnode.sdk.errors import RpcCallError, ValidationError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.contracts import balance_of, is_used
 from cfnode.sdk.recovery.errors import WrongChain
 from cfnode.sdk.recovery.offered_call import FailedCall
+from cfnode.sdk.recovery.owner import checked_account
 from cfnode.sdk.recovery.provider import COUNT_BITS, evm_call, evm_number, optional_call, read_number
 from cfnode.sdk.recovery.transaction import Receipt
 from cfnode.swaps.checksums import checksum_address
@@ -46,6 +47,8 @@ class SendTransaction(Call[str]):
     """
 
     def __init__(self, raw: bytes, url: str) -> None:
+        if not isinstance(raw, bytes):
+            raise ValidationError.at("raw", f"expected the bytes of a signed transaction, not {raw!r:.60}")
         self.raw = raw
         self.url = url
 
@@ -89,7 +92,7 @@ class ConfirmReceipt(Call[Confirmation]):
         self.failed = failed
         self.receipt = receipt
         self.transaction_hash = transaction_hash
-        self.sender = sender
+        self.sender = checked_account(sender, "sender")
         self.nonce = nonce
         self.url = url
 

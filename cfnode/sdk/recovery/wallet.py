@@ -47,7 +47,7 @@ class Wallet:
         """Return the wallet of a private key of 32 bytes; raise ValidationError for a malformed key."""
         try:
             return cls(_eth_account().from_key(secret))
-        except ValueError:
+        except (ValueError, TypeError):
             raise ValidationError("key", "the private key is malformed: it takes 32 bytes of hex") from None
 
     @classmethod
