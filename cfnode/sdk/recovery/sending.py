@@ -48,7 +48,9 @@ class SendTransaction(Call[str]):
 
     def __init__(self, raw: bytes, url: str) -> None:
         if not isinstance(raw, bytes):
-            raise ValidationError.at("raw", f"expected the bytes of a signed transaction, not {raw!r:.60}")
+            raise ValidationError.at(
+                "raw", f"expected a signed transaction as bytes, not {type(raw).__name__}"
+            )
         self.raw = raw
         self.url = url
 
