@@ -14,8 +14,7 @@ from cfnode.sdk.exchange import Steps, rpc, rpc_batch
 from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.errors import BeingSigned
 from cfnode.sdk.recovery.offered_call import chain_named, failed_calls, list_question, payloads_of
-from cfnode.sdk.recovery.owner import checked_account
-from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.payload import Payload, checked_account
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
 __all__ = ["FindFailedCalls", "Offer", "being_signed", "being_signed_again", "on_offer"]

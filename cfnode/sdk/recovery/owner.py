@@ -28,7 +28,6 @@ __all__ = [
     "Owner",
     "Swap",
     "Transaction",
-    "checked_account",
     "evm_address",
     "read_owner",
 ]
@@ -40,7 +39,6 @@ _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})\Z")
 _EXTRINSIC = re.compile(r"[0-9]{1,10}-[0-9]{1,10}\Z")
 _U64_DIGITS = 20
 _TRON_PREFIX = 0x41
-_ACCOUNT_BYTES = 20
 _FORMS = (
     "an address, a depositChannelId (6739624-Bitcoin-34009), a swap's id, a transaction or an account (cF…)"
 )
@@ -105,15 +103,6 @@ class Batch:
 
 Owner = Address | Channel | Swap | Transaction | Account | Batch
 """What a failed call may belong to."""
-
-
-def checked_account(account: object, field: str) -> bytes:
-    """Return the bytes of an account of an EVM chain; raise ValidationError for anything but 20 bytes."""
-    if not isinstance(account, bytes) or len(account) != _ACCOUNT_BYTES:
-        raise ValidationError.at(
-            field, f"expected the {_ACCOUNT_BYTES} bytes of an account, not {account!r:.60}"
-        )
-    return account
 
 
 def read_owner(reference: str | int) -> Owner:

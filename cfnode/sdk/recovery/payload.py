@@ -26,10 +26,11 @@ from cfnode.core.vault_calls import (
     execute_x_swap_and_call,
     transfer_fallback,
 )
+from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["HALF_ORDER", "Payload", "address_text", "read_payload"]
+__all__ = ["HALF_ORDER", "Payload", "address_text", "checked_account", "read_payload"]
 
 HALF_ORDER = (schnorr.ORDER >> 1) + 1
 """The contract accepts only keys with an x coordinate below this."""
@@ -37,6 +38,7 @@ HALF_ORDER = (schnorr.ORDER >> 1) + 1
 _WORD = 32
 _HEAD = 4 + 6 * _WORD  # selector, three words of signature, three of transfer
 _MAX_DATA = 64 * 1024
+_ACCOUNT_BYTES = 20
 _NO_TRANSFER = TransferParams(NATIVE_TOKEN, NATIVE_TOKEN, 0)
 _SIGNATURES = {
     call.selector: name
@@ -49,6 +51,15 @@ _SIGNATURES = {
         ),
     )
 }
+
+
+def checked_account(account: object, field: str) -> bytes:
+    """Return the bytes of an account of an EVM chain; raise ValidationError for anything but 20 bytes."""
+    if not isinstance(account, bytes) or len(account) != _ACCOUNT_BYTES:
+        raise ValidationError.at(
+            field, f"expected the {_ACCOUNT_BYTES} bytes of an account, not {account!r:.60}"
+        )
+    return account
 
 
 def address_text(chain: str, account: bytes) -> str:

@@ -19,7 +19,7 @@ from cfnode.sdk.recovery.errors import (
 )
 from cfnode.sdk.recovery.gas import Fees, check_estimate, current_fees, gas_for, latest_block, raised
 from cfnode.sdk.recovery.offered_call import FailedCall
-from cfnode.sdk.recovery.owner import checked_account
+from cfnode.sdk.recovery.payload import checked_account
 from cfnode.sdk.recovery.pending import account_nonces, pending_of
 from cfnode.sdk.recovery.provider import at_pending, evm_call, evm_number, read_number, revert_reason
 from cfnode.sdk.recovery.simulation import refusal

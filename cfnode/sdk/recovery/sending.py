@@ -20,7 +20,7 @@ from cfnode.sdk.options import ClientSession
 from cfnode.sdk.recovery.contracts import balance_of, is_used
 from cfnode.sdk.recovery.errors import WrongChain
 from cfnode.sdk.recovery.offered_call import FailedCall
-from cfnode.sdk.recovery.owner import checked_account
+from cfnode.sdk.recovery.payload import checked_account
 from cfnode.sdk.recovery.provider import COUNT_BITS, evm_call, evm_number, optional_call, read_number
 from cfnode.sdk.recovery.transaction import Receipt
 from cfnode.swaps.checksums import checksum_address
