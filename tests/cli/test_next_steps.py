@@ -70,7 +70,7 @@ def test_each_command_says_what_to_do_about_a_malformed_line(
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Each text of an error in the command line's code, with its place; `…` stands for a value in it."""
+    """Yield each text of an error in the command line's code, with its place; `…` stands for a value."""
     for file in sorted(CLI.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and node.args:
@@ -81,7 +81,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def literal(node: ast.expr) -> str:
-    """The text of an expression, with `…` for what it does not contain itself."""
+    """Return the text of an expression, with `…` for what it does not contain itself."""
     match node:
         case ast.Constant(value=str() as text):
             return text

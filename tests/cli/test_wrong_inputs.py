@@ -52,7 +52,7 @@ def answered(node: NodeProcess, line: str, folder: Path) -> str:
 
 
 def lacking(mistake: Mistake, message: str) -> list[str]:
-    """What a message does not say of a mistake, or says as no person reads it."""
+    """Return what a message lacks of a mistake, or says as no person reads it."""
     parts = {"what": mistake.what, "where": mistake.where, "step": mistake.step}
     missing = [f"{name}: {part}" for name, part in parts.items() if part not in message]
     if _RAW.search(message) or len(message) > 1_000:

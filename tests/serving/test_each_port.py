@@ -34,7 +34,7 @@ def jumping_clock() -> trio.testing.MockClock:
 
 @pytest.fixture
 def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
-    """Those of the next port."""
+    """Return the budgets of the next port."""
     made = MemoryBudgets()
     monkeypatch.setattr(server, "MemoryBudgets", lambda: made)
     return made

@@ -70,8 +70,8 @@ class CallCache:
             async def work(keys: Sequence[tuple[bytes, Call]]) -> list[bytes]:
                 return await self._ask(block, [call for _, call in keys], ask)
 
-            found = await self._asking.together(missing, work)
-            outputs.update({call: output for (_, call), output in found.items()})
+            computed = await self._asking.together(missing, work)
+            outputs.update({call: output for (_, call), output in computed.items()})
         return [outputs[call] for call in calls]
 
     def drop(self, block: bytes) -> None:

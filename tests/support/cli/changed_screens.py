@@ -32,7 +32,7 @@ class Change:
     after: str
 
     def line(self, earlier: str, present: str) -> str:
-        """The change as a line of a list. Each part is looked up in its screen, the new one in both."""
+        """Return the change as a line of a list. Each part is in its screen, the new one in both."""
         assert self.before in earlier, self
         assert self.after in present, self
         assert self.after not in earlier, self
@@ -112,7 +112,7 @@ SCREENS = (
 
 
 def what_changed(blocks: Sequence[str]) -> str:
-    """The section of the page on the earlier screens."""
+    """Return the section of the page on the earlier screens."""
     parts = [INTRODUCTION]
     for screen, block in zip(SCREENS, blocks, strict=True):
         earlier = (BEFORE / screen.file).read_text()
