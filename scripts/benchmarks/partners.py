@@ -2,7 +2,8 @@
 
 All requests have to be answered, none twice on the chain, and each webhook delivered. Two services on one
 database open the channels on a development node that makes a block for each broker call or more; then a
-deposit goes into 100 of the channels, and a receiver gets each change of their swaps' states.
+deposit goes into 100 of the channels, and a receiver gets each change of their swaps' states. First, one
+channel's latency is measured (`_partner_latency`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from cfnode.ledger.database import Database
+from scripts.benchmarks._partner_latency import latency_row
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.support.ledger.processes import TAKEOVER_S, following, leading, wait_for_block
 from tests.swap_service.load import storm
@@ -70,7 +72,7 @@ def _takeover(url: str) -> Row:
 def run() -> list[Row]:
     """Return the rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    rows: list[Row] = [("load before the partners' figures", load, "", None)]
+    rows: list[Row] = [("load before the partners' figures", load, "", None), latency_row()]
     rows += _rows("SQLite", "sqlite:///{folder}/books.sqlite")
     if not is_installed():
         return [*rows, ("PostgreSQL", MISSING, "", None)]

@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import insert
 
 from cfnode.ledger import swap_list
+from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
+from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.follower import Source
 from cfnode.ledger.kinds import Owner
 from cfnode.ledger.reports import Period, report
@@ -21,7 +23,9 @@ from cfnode.swaps.journey import REQUEST_STATES, JourneyState
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
+from tests.support.ledger.blocks import GENESIS, block
 from tests.support.ledger.books import followed
+from tests.support.ledger.reused import ETHER, OURS, request
 
 Record = dict[str, Any]
 BEFORE_A_SWAP = {
@@ -61,6 +65,29 @@ def same(database: Database, wanted: SwapFilter, takes: Callable[[Record], bool]
 
 def test_each_state_that_a_swap_can_have_is_a_choice() -> None:
     assert set(MAY_HAVE) == set(REQUEST_STATES) == set(JourneyState) - BEFORE_A_SWAP - {JourneyState.BOOSTED}
+
+
+def test_a_message_that_expired_before_it_was_sent_is_among_the_expired(make_database: MakeDatabase) -> None:
+    """No transfer of it failed at its receiver, as those of the other expired swaps did."""
+    database = make_database()
+    database.migrate()
+    payout = {"swap_request_id": 1, "egress_id": ("Ethereum", 1), "asset": "Usdc", "amount": 5,
+              "egress_fee": (0, "Usdc")}  # fmt: skip
+    sent = {"broadcast_id": 3, "egress_id": ("Ethereum", 1)}
+    events = [
+        request(0, 1, OURS, ETHER),
+        DecodedEvent(1, "Swapping", "SwapEgressScheduled", payout),
+        DecodedEvent(2, "EthereumIngressEgress", "CcmBroadcastRequested", sent),
+        DecodedEvent(3, "EthereumBroadcaster", "TransactionBroadcastRequest", {"broadcast_id": 3}),
+        DecodedEvent(4, "EthereumBroadcaster", "BroadcastAborted", {"broadcast_id": 3}),
+        DecodedEvent(5, "EthereumIngressEgress", "FailedForeignChainCallExpired", {"broadcast_id": 3}),
+    ]
+    Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
+    Books(database).write([block(1, events)], {})
+    assert rows(database, "unread") == []
+    assert {state: pages(database, SwapFilter(state), 5) for state in REQUEST_STATES} == {
+        state: [1] if state is JourneyState.EXPIRED else [] for state in REQUEST_STATES
+    }
 
 
 async def test_pages_and_records_are_those_of_the_report(
