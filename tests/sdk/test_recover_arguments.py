@@ -51,6 +51,13 @@ def test_a_malformed_argument_is_refused(made: Callable[[], object]) -> None:
         made()
 
 
+def test_a_key_in_place_of_an_account_is_not_repeated() -> None:
+    secret = b"\x5e\xc7" * 16
+    with pytest.raises(ValidationError, match="expected the 20 bytes of an account, not 32 bytes") as caught:
+        prepared(secret)
+    assert not any(form in str(caught.value) for form in (secret.hex(), repr(secret)))
+
+
 def test_a_key_that_is_none_is_malformed() -> None:
     require_eth_account()
     with pytest.raises(ValidationError, match="the private key is malformed"):

@@ -54,12 +54,14 @@ _SIGNATURES = {
 
 
 def checked_account(account: object, field: str) -> bytes:
-    """Return the bytes of an account of an EVM chain; raise ValidationError for anything but 20 bytes."""
-    if not isinstance(account, bytes) or len(account) != _ACCOUNT_BYTES:
-        raise ValidationError.at(
-            field, f"expected the {_ACCOUNT_BYTES} bytes of an account, not {account!r:.60}"
-        )
-    return account
+    """Return the bytes of an account of an EVM chain; raise ValidationError for anything but 20 bytes.
+
+    The error does not repeat them: they may be a key by mistake.
+    """
+    if isinstance(account, bytes) and len(account) == _ACCOUNT_BYTES:
+        return account
+    text = f"{len(account)} bytes" if isinstance(account, bytes) else type(account).__name__
+    raise ValidationError.at(field, f"expected the {_ACCOUNT_BYTES} bytes of an account, not {text}")
 
 
 def address_text(chain: str, account: bytes) -> str:
