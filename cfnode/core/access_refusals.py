@@ -28,6 +28,6 @@ def access_refusal(status: int, token_advice: str) -> str | None:
     if status == _FORBIDDEN:
         return (
             "refuses this client, or the host name in its address: a node answers to localhost and "
-            "127.0.0.1 with its own port, and to the names of its --rpc-allowed-hosts"
+            "127.0.0.1 with its own port, and to the names of its --rpc-allowed-hosts; use one of them"
         )
     return None

@@ -72,7 +72,6 @@ _ADVICE_OF_PALLETS: Final = {
     "DepositChannelCreationDisabled": "the network has paused deposits of this chain; try again later",
     "InsufficientBalance": "ask for less; `cfnode lp balances` prints what is free",
     "InvalidDepositAddress": "copy the address again, or open a channel with `cfnode swap request`",
-    "InvalidPool": "give a price above zero, of an asset other than USDC",
     "LiquidityDepositDisabled": "the network has paused deposits; try again later",
     "NoFundsAvailable": "wait for the first fee; `cfnode status` prints what was earned",
     "NoLiquidityRefundAddressRegistered": "set one with `cfnode lp refund-address CHAIN ADDRESS`",
@@ -83,6 +82,17 @@ _ADVICE_OF_PALLETS: Final = {
     "WithdrawalsDisabled": "the network has paused withdrawals; try again later",
 }
 """Advice by the name of a pallet's error; these names are unique enough."""
+_DEV: Final = "Dev"
+_ADVICE_OF_DEV: Final = {
+    "BelowMinimumFunding": "give more",
+    "InvalidAmount": "give an amount above zero that the chain can count",
+    "InvalidPool": "give a price above zero, of an asset other than USDC",
+    "InvalidPrice": "choose from BTC, ETH, SOL, USDC and USDT, and give a price above zero",
+    "NobodyAsked": "wait until an authority is asked to send it, or name another broadcast",
+    "NotNoticed": "give the answer of broker_request_swap_parameter_encoding, unchanged",
+    "WrongChain": "give an address of the asset's chain; a receiver that fails is on an EVM chain",
+}
+"""Advice for the errors of a development chain's own pallet, whose names other pallets may have."""
 _SWAPPING: Final = "Swapping"
 _BARE: Final = {
     "AffiliateFeeTooHigh": "an affiliate's commission is above 255 basis points",
@@ -109,7 +119,10 @@ class ModuleRefusal:
     @property
     def advice(self) -> str:
         """The next step for the caller, or ""."""
-        return _ADVICE_OF_PALLETS.get(self.name, "") if self.pallet else _matching(_ADVICE, self.name)
+        if not self.pallet:
+            return _matching(_ADVICE, self.name)
+        own = _ADVICE_OF_DEV.get(self.name) if self.pallet == _DEV else None
+        return own or _ADVICE_OF_PALLETS.get(self.name, "")
 
 
 def advice_for(name: str) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from cfnode.core.refusals import read_refusal, refusal_text
+from cfnode.devchain.runtime.pallets.dev import Dev
 from tests.conftest import ROOT
 from tests.support.cli.commands import commands, run
 from tests.support.cli.next_steps import NEXT_STEP
@@ -104,3 +106,14 @@ def test_each_text_of_an_error_says_what_to_do() -> None:
         if not NEXT_STEP.search(text) and text not in STATED_ELSEWHERE
     ]
     assert faults == []
+
+
+@pytest.mark.parametrize("error", Dev.Error)
+def test_each_refusal_of_the_controls_says_what_to_do(error: Dev.Error) -> None:
+    refusal = read_refusal(
+        f'KnownModuleError {{ pallet: "Dev", name: "{error.name}", error: "{error.doc}" }}'
+    )
+    assert refusal is not None
+    text = refusal_text(refusal)
+    assert text.startswith(error.doc.rstrip("."))
+    assert NEXT_STEP.search(text.removeprefix(error.doc.rstrip("."))), text
