@@ -23,11 +23,10 @@ from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.chain import DevelopmentChain, development_chain
-from cfnode.devchain.genesis import DEVELOPMENT
 from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, role_at
-from cfnode.devchain.runtime.config import FLIP
-from cfnode.devchain.runtime.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
+from cfnode.devchain.runtime.well_known import FLIP, WELL_KNOWN, WELL_KNOWN_FLIP
 from cfnode.devchain.serving import serve
+from cfnode.devchain.spec import DEVELOPMENT
 from cfnode.node.config import Config
 from cfnode.node.node import Node
 from cfnode.node.signing.account import SigningAccount

@@ -18,7 +18,7 @@ from typing import Any
 from cfnode.core.foreign import ForeignError, read_bounded, read_json
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
-from cfnode.devchain.runtime.genesis import authority_uri
+from cfnode.devchain.runtime.well_known import authority_uri
 
 MAX_DEV_AUTHORITIES = 1_000
 MAX_AUTHORITIES_BYTES = 1024 * 1024

@@ -24,11 +24,11 @@ from cfnode.devchain.authorities import AuthorityKeys, read_authorities
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
-from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
 from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.devchain.snapshots import SnapshotDeposit, Snapshots
+from cfnode.devchain.spec import DEVELOPMENT, load_spec
 from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.devchain.voter import Voter

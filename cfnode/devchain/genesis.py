@@ -22,21 +22,13 @@ from cfnode.devchain.runtime.config import (
     EvmAddresses,
 )
 from cfnode.devchain.runtime.genesis import dev_chain_spec
-from cfnode.node.genesis import load_spec as load_other
 
-__all__ = ["DEVELOPMENT", "dev_genesis", "load_spec"]
-
-DEVELOPMENT = "dev"
+__all__ = ["dev_genesis", "dev_spec"]
 
 
-def load_spec(chain: str, dev: DevConfig | None, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
-    """Load the chain spec of that name: the development chain, or any other.
-
-    Raises ChainSpecError. Reads a file: call it in a thread.
-    """
-    if chain == DEVELOPMENT:
-        return dev_chain_spec(dev_genesis(dev or DevConfig(), authorities))
-    return load_other(chain)
+def dev_spec(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
+    """Return the chain spec of these flags."""
+    return dev_chain_spec(dev_genesis(dev, authorities))
 
 
 def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:

@@ -1,4 +1,4 @@
-"""The books: blocks are written once, after their parent, each with all its rows in one transaction.
+"""The books: blocks are written once, after their parent, with all their rows in one transaction.
 
 Every method blocks and runs in a thread. Another process may write to the same books: a block that is already
 there is left as it is.
@@ -10,46 +10,30 @@ import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import Connection, Insert, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS
 from cfnode.ledger import schema
+from cfnode.ledger.block_rows import BLOCK_HASH, block_row, parts, tip_of, write_blocks
 from cfnode.ledger.chain import Head
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import forget_totals
 from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.errors import BrokenBooks, WrongNodeChain
-from cfnode.ledger.heights import note_heights
 from cfnode.ledger.prices import Price
-from cfnode.ledger.rows import Known, Rows, rows_of
+from cfnode.ledger.rows import Known
 from cfnode.ledger.rows.context import FLIP
 from cfnode.ledger.updates import announce
-from cfnode.ledger.webhooks.outbox import note_changes
 
-__all__ = [
-    "ALL_ACCOUNTS",
-    "Balances",
-    "Books",
-    "Gap",
-    "account_set",
-    "insert_rows",
-    "known_of",
-    "other_block",
-]
+__all__ = ["ALL_ACCOUNTS", "Balances", "Books", "Gap", "account_set", "known_of"]
 
 log = logging.getLogger("cfnode.ledger")
 ALL_ACCOUNTS = "all"
 Balances = Mapping[tuple[str, str], int]
 """Free balances by account (SS58) and asset."""
-_BLOCK_HASH: Final = select(schema.blocks.c.hash).where(schema.blocks.c.number == bindparam("block"))
-_TIP: Final = select(schema.blocks.c.number, schema.blocks.c.hash).where(
-    schema.blocks.c.number == select(func.max(schema.blocks.c.number)).scalar_subquery()
-)
-"""Statements that are made once, since each block needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +122,7 @@ class Books:
             if asset == FLIP
         ]
         with self.database.writing() as connection:
-            if _value(connection, "flip_from") is None and _tip(connection) == block:
+            if _value(connection, "flip_from") is None and tip_of(connection) == block:
                 _set(connection, "flip_from", str(block.number))
                 if rows:
                     connection.execute(insert(schema.openings), rows)
@@ -148,12 +132,12 @@ class Books:
     def tip(self) -> Head | None:
         """Return the newest block of the books; None for empty books."""
         with self.database.reading() as connection:
-            return _tip(connection)
+            return tip_of(connection)
 
     def hash_of(self, number: int) -> str | None:
         """Return the hash of a block (0x-hex); None if the books lack it."""
         with self.database.reading() as connection:
-            block_hash: str | None = connection.execute(_BLOCK_HASH, {"block": number}).scalar()
+            block_hash: str | None = connection.execute(BLOCK_HASH, {"block": number}).scalar()
             return block_hash
 
     def gaps(self) -> list[Gap]:
@@ -166,29 +150,31 @@ class Books:
     # Writing
 
     def write(self, blocks: Sequence[DecodedBlock], prices: Mapping[int, Sequence[Price]]) -> Head:
-        """Write blocks one after the other, each in a transaction, and return the last. Raises WrongChain."""
+        """Write blocks one after the other, some in one transaction, and return the last.
+
+        If a transaction of several blocks fails, each of them is written in one of its own, so that all
+        before the block that cannot be written are in the books. Raises WrongNodeChain.
+        """
         assert blocks
+        for part in parts(blocks):
+            try:
+                self._write(part, prices)
+            except Exception:
+                if len(part) == 1:
+                    raise
+                for block in part:
+                    self._write([block], prices)
+        return Head(blocks[-1].number, blocks[-1].hash)
+
+    def _write(self, blocks: Sequence[DecodedBlock], prices: Mapping[int, Sequence[Price]]) -> None:
+        """Write blocks in one transaction."""
         try:
-            for block in blocks:
-                self._write(block, prices.get(block.number, ()))
+            with self.database.writing(durable=False) as connection:
+                unread = write_blocks(connection, self._known_at(connection), blocks, prices)
         except BaseException:
             self._known = None  # it may contain facts that were not written
             raise
-        return Head(blocks[-1].number, blocks[-1].hash)
-
-    def _write(self, block: DecodedBlock, prices: Sequence[Price]) -> None:
-        with self.database.writing(durable=False) as connection:
-            if _has(connection, block) or not _follows(connection, block):
-                return
-            rows = rows_of(block, self._known_at(connection))
-            if rows:
-                _add_prices(rows, block.number, prices)
-            connection.execute(_insertion(schema.blocks.name), _block_row(block))
-            insert_rows(connection, rows)
-            note_heights(connection, block)
-            note_changes(connection, block.number, time.time_ns() // 1_000_000, rows)
-            announce(connection, block.number)
-        self._warn(rows.get("unread", ()))
+        self._warn(unread)
 
     def _warn(self, unread: Sequence[Mapping[str, Any]]) -> None:
         """Log the first unread event of each kind as an error, and later ones for debugging."""
@@ -204,7 +190,7 @@ class Books:
         """Store a gap, and continue after its last block."""
         assert anchor.number == gap.last
         with self.database.writing() as connection:
-            tip = _tip(connection)
+            tip = tip_of(connection)
             if tip is None or tip.number + 1 != gap.first:
                 return  # another process was faster
             row = {"first": gap.first, "last": gap.last, "found_at": time.time_ns() // 1_000_000}
@@ -253,18 +239,6 @@ def known_of(connection: Connection, *, has_all_credits: bool = True) -> Known:
     return Known(NETWORKS[network], accounts, has_all_credits=has_all_credits).at(connection)
 
 
-def insert_rows(connection: Connection, rows: Rows) -> None:
-    """Insert the rows of a block or an event."""
-    for name, values in rows.items():
-        if values:
-            connection.execute(_insertion(name), values)
-
-
-@cache
-def _insertion(table: str) -> Insert:
-    return insert(schema.metadata.tables[table])
-
-
 def _bytes(account: str) -> bytes:
     return ss58.decode(account)[1]
 
@@ -282,66 +256,11 @@ def _set(connection: Connection, name: str, value: str) -> None:
         connection.execute(insert(table), {"name": name, "value": value})
 
 
-def _tip(connection: Connection) -> Head | None:
-    row = connection.execute(_TIP).first()
-    return None if row is None else Head(*row)
-
-
-def _has(connection: Connection, block: DecodedBlock) -> bool:
-    """Return whether the block is in the books. Raises WrongChain if another one has its number."""
-    known_hash = connection.execute(_BLOCK_HASH, {"block": block.number}).scalar()
-    if known_hash is not None and known_hash != block.hash:
-        raise WrongNodeChain(other_block(block.number, block.hash, known_hash))
-    return known_hash is not None
-
-
-def _follows(connection: Connection, block: DecodedBlock) -> bool:
-    """Return whether the block's parent is the newest block.
-
-    It is not behind a gap that another process is filling. Raises WrongChain if another block has the
-    parent's number.
-    """
-    tip = _tip(connection)
-    if tip is None or tip.number + 1 != block.number:
-        return False
-    if tip.hash != block.parent:
-        raise WrongNodeChain(other_block(tip.number, block.parent, tip.hash))
-    return True
-
-
-def other_block(number: int, block_of_node: str, block_of_books: str) -> str:
-    """Return the text of a WrongChain: two blocks with one number."""
-    return (
-        f"block {number} of the node is {block_of_node}, that of the books {block_of_books}: "
-        "the node follows another chain with the same genesis, such as a purged development chain; "
-        "name another --database"
-    )
-
-
 def _anchor(connection: Connection, block: DecodedBlock, balances: Balances) -> None:
-    connection.execute(insert(schema.blocks), _block_row(block))
+    connection.execute(insert(schema.blocks), block_row(block))
     rows = [
         {"block": block.number, "account": account, "asset": asset, "amount": amount}
         for (account, asset), amount in balances.items()
     ]
     if rows:
         connection.execute(insert(schema.openings), rows)
-
-
-def _block_row(block: DecodedBlock) -> dict[str, Any]:
-    return {
-        "number": block.number,
-        "hash": block.hash,
-        "parent": block.parent,
-        "time": block.time,
-        "spec_version": block.spec_version,
-        "events": len(block.events),
-    }
-
-
-def _add_prices(rows: Rows, number: int, prices: Sequence[Price]) -> None:
-    if prices:
-        rows["prices"] = [
-            {"block": number, "event": 0, "place": place, "source": source, "asset": asset, "value": value}
-            for place, (source, asset, value) in enumerate(prices)
-        ]

@@ -20,7 +20,8 @@ from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.scale import ScaleError
 from cfnode.ledger.balances import Comparison, chain_balances, compare
-from cfnode.ledger.books import Books, Gap, account_set, other_block
+from cfnode.ledger.block_rows import other_block
+from cfnode.ledger.books import Books, Gap, account_set
 from cfnode.ledger.chain import ChainReader, Head
 from cfnode.ledger.client import NodeClient, connected
 from cfnode.ledger.decoding import DecodedBlock

@@ -7,6 +7,7 @@ Heights only rise, so books that go back keep them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -32,9 +33,11 @@ def heights(connection: Connection) -> dict[str, int]:
     return by_chain
 
 
-def note_heights(connection: Connection, block: DecodedBlock) -> None:
-    """Store the heights that a block witnesses."""
-    witnessed = _witnessed(block)
+def note_heights(connection: Connection, blocks: Sequence[DecodedBlock]) -> None:
+    """Store the heights that blocks witness."""
+    witnessed = dict[str, int]()
+    for block in blocks:
+        _add_witnessed(witnessed, block)
     if not witnessed:
         return
     stored = heights(connection)
@@ -48,13 +51,12 @@ def note_heights(connection: Connection, block: DecodedBlock) -> None:
         connection.execute(insert(schema.ledger), {"name": HEIGHTS_ROW, "value": value})
 
 
-def _witnessed(block: DecodedBlock) -> dict[str, int]:
-    """Return the heights by foreign chain that a block witnesses; events of an unknown shape are skipped."""
-    by_chain: dict[str, int] = {}
+def _add_witnessed(heights_by_chain: dict[str, int], block: DecodedBlock) -> None:
+    """Raise the heights by foreign chain to those that a block witnesses; unknown shapes are skipped."""
     for event in block.events:
         if event.name == "ChainStateUpdated" and event.pallet.endswith(_PALLET):
             state = event.fields.get("new_chain_state") if isinstance(event.fields, dict) else None
             height = state.get("block_height") if isinstance(state, dict) else None
             if isinstance(height, int):
-                by_chain[event.pallet.removesuffix(_PALLET)] = height
-    return by_chain
+                chain = event.pallet.removesuffix(_PALLET)
+                heights_by_chain[chain] = max(height, heights_by_chain.get(chain, 0))

@@ -16,14 +16,15 @@ import trio
 from sqlalchemy import Connection, Table, delete, func, select
 
 from cfnode.ledger import schema
-from cfnode.ledger.books import Books, insert_rows, known_of
+from cfnode.ledger.block_rows import insert_rows
+from cfnode.ledger.books import Books, known_of
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import forget_totals
 from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, fields_of
 from cfnode.ledger.openings import note_openings
 from cfnode.ledger.rows import Rows, rows_of
-from cfnode.ledger.webhooks.outbox import note_changes
+from cfnode.ledger.webhooks.outbox import Outbox
 
 __all__ = ["DISCARD_MARGIN_BLOCKS", "UnreadKind", "read_unread", "unread_kinds"]
 
@@ -110,7 +111,7 @@ def _read_alone(books: Books) -> int:
                 note_openings(connection, block.number)
             forget_totals(connection, block.number)
             newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar_one()
-            note_changes(connection, newest, time.time_ns() // 1_000_000, read_rows)
+            Outbox(connection).note(newest, time.time_ns() // 1_000_000, read_rows)
             count += len(read_events)
     books.forget()
     return count

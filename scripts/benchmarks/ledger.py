@@ -6,7 +6,9 @@ Then, one kind after the other: statuses, a statement and pages out of books wit
 which take 5 GB in the folder for temporary files (CFNODE_BENCH_SWAPS: another number). At last the reports of
 a day and pages of channels, out of books with a tenth of that, compared with the version that
 CFNODE_BENCH_BEFORE names. Other load on the machine takes time from all of them, so each figure is the best
-of some rounds. `python -m scripts.benchmarks.ledger` prints the reports alone.
+of some rounds. `python -m scripts.benchmarks.ledger` prints the reports alone, and `… follow` the following
+alone: the processor time of the follower's process for a block, before and after (CFNODE_BENCH_BLOCKS: how
+many near-empty blocks).
 """
 
 from __future__ import annotations
@@ -26,16 +28,21 @@ from cfnode.testing import DevChain
 from cfnode.testing import running_node as running_dev_node
 from scripts.benchmarks._ledger_reports import report_rows
 from scripts.benchmarks._ledger_service import large_books
+from scripts.benchmarks._nodes import HERE, before
 from scripts.benchmarks.follow import remarks
 from tests.ledger.day import play
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.process import NodeProcess, running_node
 
-EMPTY, BUSY, EXTRINSICS = 1_200, 140, 150
+EMPTY = int(os.environ.get("CFNODE_BENCH_BLOCKS", "1200"))
+BUSY = int(os.environ.get("CFNODE_BENCH_BUSY", "140"))
+EXTRINSICS = 150
 ROUNDS = 3
 FINAL_EACH = 20
 SWAPS = int(os.environ.get("CFNODE_BENCH_SWAPS", "1000000"))
 BLOCKS_S, EVENTS_S, MAX_MEMORY = 200, 5_000, 150 * 1024 * 1024
+MAX_BLOCK_RATIO = 0.5
+"""Part of the processor time of the version before that the follower may take for a near-empty block."""
 
 POSTGRES = ("max_wal_size=256MB", "autovacuum=off")
 """Settings for less space; the benchmark analyzes tables itself, as a server does within a day."""
@@ -57,13 +64,37 @@ def _chain(folder: Path) -> Iterator[NodeProcess]:
         yield node
 
 
-def _run(node: NodeProcess, first: int, last: int, database: str) -> dict[str, Any]:
-    program = [sys.executable, "-m", "scripts.benchmarks._ledger_follow"]
+def _run(node: NodeProcess, first: int, last: int, database: str, tree: Path = HERE) -> dict[str, Any]:
+    """Run the follower of a checkout."""
+    program = [sys.executable, "-P", str(Path(__file__).with_name("_ledger_follow.py"))]
     process = subprocess.run(
-        [*program, node.url, str(first), str(last), database], check=True, capture_output=True
-    )
+        [*program, node.url, str(first), str(last), database],
+        check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(tree)},
+    )  # fmt: skip
     figures: dict[str, Any] = json.loads(process.stdout)
     return figures
+
+
+def _by_turns(node: NodeProcess, kind: str, database: Callable[[], str]) -> Iterator[Row]:
+    """Yield the processor time of the follower's process for a block, before and after."""
+    trees = [before_tree, HERE] if (before_tree := before()) is not None else [HERE]
+    parts = {
+        "near-empty block": (1, EMPTY),
+        f"block with {EXTRINSICS} transactions": (EMPTY + 1, EMPTY + BUSY),
+    }
+    for name, (first, last) in parts.items():
+        took = dict[Path, float]()
+        for tree in trees * ROUNDS:
+            figures = _run(node, first, last, database(), tree)
+            seconds = figures["processor"] / figures["blocks"]
+            took[tree] = min(seconds, took.get(tree, seconds))
+        text, met = f"{took[HERE] * 1e6:,.0f} µs", None
+        if before_tree is not None:
+            ratio = took[HERE] / took[before_tree]
+            text += f"; before {took[before_tree] * 1e6:,.0f} µs: {ratio:.2f}"
+            met = ratio <= MAX_BLOCK_RATIO if first == 1 else None
+        target = f"≤ {MAX_BLOCK_RATIO}" if first == 1 else ""
+        yield f"{kind}: processor time of the follower, a {name}", text, target, met
 
 
 def _best(node: NodeProcess, first: int, last: int, database: Callable[[], str]) -> dict[str, Any]:
@@ -130,6 +161,15 @@ def _reports() -> Iterator[Row]:
             yield from report_rows("PostgreSQL", node.url, server.new_database("reports"))
 
 
+def _following() -> Iterator[Row]:
+    """Yield the processor times of following."""
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, _chain(Path(name)) as node:
+        yield from _by_turns(node, "SQLite", lambda: f"sqlite:///{name}/turn{next(_NUMBERS)}.sqlite")
+        if is_installed():
+            with running_postgres() as server:
+                yield from _by_turns(node, "PostgreSQL", lambda: server.new_database(f"turn{next(_NUMBERS)}"))
+
+
 if __name__ == "__main__":
-    for line in _reports():
+    for line in _following() if sys.argv[1:] == ["follow"] else _reports():
         print(*line, sep="  ", flush=True)

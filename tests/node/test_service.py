@@ -18,8 +18,8 @@ from cfnode.core.grandpa import AuthoritySet, Justification, WarpFragment, WarpP
 from cfnode.devchain.authorities import AuthoritiesError
 from cfnode.devchain.clock import ClockError
 from cfnode.devchain.config import DevConfig
-from cfnode.devchain.genesis import load_spec
 from cfnode.devchain.runtime.genesis import dev_chain_spec
+from cfnode.devchain.spec import load_spec
 from cfnode.node.config import PrometheusConfig
 from cfnode.node.node import Node
 from cfnode.serving.limits import MAX_REQUEST_HEAD_BYTES

@@ -103,13 +103,13 @@ def prepare() -> None:
     """Compute what a default development chain needs; after `remember`."""
     from cfnode.core.scale import ByteCursor
     from cfnode.core.state import CODE
-    from cfnode.devchain import genesis
+    from cfnode.devchain import spec
     from cfnode.devchain.runtime import runtime
     from cfnode.node.chain import runtime_info
     from cfnode.runtime.journal import Journal
     from tests.runtime.memory_state import MemoryState
 
-    state = MemoryState(dict(genesis.load_spec(genesis.DEVELOPMENT, None, ()).genesis.top))
+    state = MemoryState(dict(spec.load_spec(spec.DEVELOPMENT, None, ()).genesis.top))
     code = state.get(CODE)
     assert code is not None
     version = (15).to_bytes(4, "little")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
+from pathlib import Path
+from random import Random
 
 import pytest
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.sdk.lp import LimitOrder, Market, RangeOrder, RangeOrderByAmounts, Strategy
-from cfnode.sdk.lp.orders import Order
+from cfnode.sdk.lp.orders import Order, Pool
 from cfnode.testing import DevChain, DevNode, running_node
 from cfnode.testing.dev_calls import Event
 from cfnode.testing.replay import PROVIDER_URI, Report, StrategyError, flags_at, play, setting, timeline_of
 from cfnode.testing.replay.dev_chain import Stage
 from cfnode.testing.replay.playing import Settings
 from cfnode.testing.replay.timeline import Timeline
+from tests.lengths import repeats
 
 ACCOUNT = ss58.encode(Keypair.from_suri(PROVIDER_URI).account)
 PRICES = """time,asset,price
@@ -183,3 +186,49 @@ def test_range_orders_earn_fees_and_channels_are_opened_anew(
     ]
     assert (len(opened), report.swaps, len(report.refused)) == (3, 3, 1)
     assert stage.provider.get_orders() == ()
+
+
+class ComparedStage(Stage):
+    """A stage whose market of some pools has to be the market of all pools."""
+
+    compared = 0
+
+    def market(self, block: str, prices: Mapping[str, int], pools_with_orders: Collection[Pool]) -> Market:
+        """The market, once it was compared."""
+        found = super().market(block, prices, pools_with_orders)
+        dollars = {asset: Decimal(price).scaleb(-6) for asset, price in prices.items()}
+        assert found == self.provider.get_market(dollars)
+        self.compared += 1
+        return found
+
+
+@pytest.mark.parametrize("seed", range(repeats(8, 2)))
+def test_the_market_of_pools_with_orders_is_that_of_all_pools(
+    stage: Stage, tmp_path: Path, seed: int
+) -> None:
+    chance, lines, swaps = Random(seed), PRICES.splitlines(), SWAPS.splitlines()
+    lines += ["2026-01-05T12:00:00Z,BTC,90000", "2026-01-05T12:00:00Z,USDT,1"]
+    lines += [
+        f"2026-01-05T12:00:{second:02}Z,ETH,{chance.randrange(2_950, 3_050)}" for second in (36, 48, 54)
+    ]
+    swaps += ["2026-01-05T12:00:20Z,BTC,ETH,0.05", "2026-01-05T12:00:32Z,ETH,USDT,1"]
+    for name, rows in (("prices", lines), ("swaps", swaps)):
+        head, *body = rows
+        (tmp_path / name).write_text("\n".join([head, *sorted(body), ""]))
+    recorded = timeline_of(tmp_path / "prices", tmp_path / "swaps", None, None)
+
+    def some(market: Market) -> Sequence[Order]:
+        offers = [
+            LimitOrder("ETH", "sell", 1, "0.5", price=market.price("ETH") * Decimal("1.0005")),
+            LimitOrder("ETH", "buy", 1, "900", price=market.price("ETH") * Decimal("0.9995")),
+            LimitOrder("BTC", "buy", 5, "1000", price=market.price("BTC")),
+            LimitOrder("USDT", "buy", 9, "500", price=market.price("USDT")),
+            RangeOrder("ETH", 7, -200_000, -192_000, 10**13),
+            RangeOrder("USDT", 8, -100, 100, 10**10),
+        ]
+        return chance.sample(offers, chance.randrange(len(offers) + 1))
+
+    with ComparedStage(stage.chain.url, ACCOUNT) as compared:
+        report = played(compared, recorded, some)
+        assert compared.compared == report.blocks + 1 > 8
+        assert compared.provider.get_orders() == ()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime.keys import tokens_of
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE
+from cfnode.devchain.runtime.well_known import FLIP
 
-FLIP = 10**18
 MINIMUM_FUNDING = 1 * FLIP
 RECOMMENDED_FUNDING = 5 * FLIP
 FUNDING_ADVICE = "an account needs at least 1 FLIP; 5 FLIP are recommended"

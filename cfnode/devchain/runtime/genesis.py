@@ -13,13 +13,12 @@ from cfnode.core.chainspec import ChainSpec, RawGenesis, genesis_hash
 from cfnode.core.keys import Keypair
 from cfnode.core.state import CODE
 
-from .config import FLIP, DevAuthority, DevGenesis
+from .config import DevAuthority, DevGenesis
 from .frame import GenesisHost
 from .releases import RELEASES
 from .runtime import DevRuntime
+from .well_known import WELL_KNOWN, WELL_KNOWN_FLIP, authority_uri
 
-WELL_KNOWN = ("Alice", "Bob", "Charlie", "Dave", "Eve", "Ferdie")
-WELL_KNOWN_FLIP = 1_000_000 * FLIP
 PROTOCOL_ID = "flip-dev"
 
 
@@ -33,11 +32,6 @@ def dev_authorities(count: int = 1, weights: tuple[int, ...] = ()) -> tuple[DevA
         )
         for index, uri in enumerate(map(authority_uri, range(count)))
     )
-
-
-def authority_uri(index: int) -> str:
-    """Return the secret URI of a development authority's Aura key (sr25519) and GRANDPA key (ed25519)."""
-    return f"//{WELL_KNOWN[index]}" if index < len(WELL_KNOWN) else f"//Authority//{index}"
 
 
 def dev_genesis(config: DevGenesis | None = None) -> dict[bytes, bytes]:

@@ -7,7 +7,7 @@ may turn out to be unreadable half way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -34,6 +34,10 @@ V = TypeVar("V")
 Journal = list[tuple["BoundedDict[Any, Any]", Any, Any]]
 """Caches, keys, and the values that they had before; `_NONE` for none."""
 _NONE: Final = object()
+
+
+def _nothing() -> None:
+    """Do nothing: no rows wait."""
 
 
 class _Cache(BoundedDict[K, V]):
@@ -99,6 +103,7 @@ class Known:
         self.accounts = accounts
         self.has_all_credits = has_all_credits
         self._connection: Connection | None = None
+        self._insert_waiting: Callable[[], None] = _nothing
         self._journal: Journal = []
         self._marked = accounts
         self._place: Place = (-1, -1)
@@ -114,9 +119,12 @@ class Known:
         """Payouts that failed at their receivers, also in the block that is being read."""
         self.rejected = _Cache[tuple[str, str], tuple[str, str | None] | None](self._journal)
 
-    def at(self, connection: Connection) -> Known:
-        """Return this object, which from now on looks up older rows on a connection."""
-        self._connection = connection
+    def at(self, connection: Connection, insert_waiting: Callable[[], None] = _nothing) -> Known:
+        """Return this object, which from now on looks up older rows on a connection.
+
+        `insert_waiting` is called before each look-up: it inserts rows that are not in the tables yet.
+        """
+        self._connection, self._insert_waiting = connection, insert_waiting
         return self
 
     @property
@@ -318,4 +326,7 @@ class Known:
         return next(iter(self._execute(query.where(*where).limit(1))), None)
 
     def _execute(self, query: Select[Any]) -> Iterable[Any]:
-        return () if self._connection is None else self._connection.execute(query)
+        if self._connection is None:
+            return ()
+        self._insert_waiting()
+        return self._connection.execute(query)

@@ -7,6 +7,7 @@ after a gap was filled, notes only what differs from the newest change up to tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select
@@ -16,41 +17,55 @@ from cfnode.ledger.reports import swap_records
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.swaps.documents.webhook import webhook_body
 
-__all__ = ["note_changes"]
+__all__ = ["Outbox"]
 
 
-def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str, Sequence[Any]]) -> None:
-    """Store the changes of swaps' states that follow from the rows of a block, which are already inserted.
+class Outbox:
+    """Outbox in one transaction, which reads the receivers once."""
 
-    `now` is in Unix ms. Without effect if there are no webhooks.
-    """
-    if not any(rows.get(table) for table in (*_WITH_REQUEST, *_WITH_EGRESS, "outcomes")):
-        return
-    hooks = connection.execute(select(webhooks.c.id, webhooks.c.account)).all()
-    numbers = _affected(connection, rows) if hooks else set()
-    if not numbers:
-        return
-    before = _states(connection, numbers, block)
-    newest = connection.execute(select(func.max(changes.c.id))).scalar() or 0
-    new_changes = []
-    for record in swap_records(connection, sorted(numbers)):
-        previous = before.get(record["request"])
-        if record["state"] != previous:
-            newest += 1
-            new_changes.append(_change(newest, block, previous, record))
-    if not new_changes:
-        return
-    connection.execute(insert(changes), new_changes)
-    accounts = _accounts(connection, [change["request"] for change in new_changes])
-    new_deliveries = [
-        {"webhook": hook.id, "change": change["id"], "request": change["request"], "state": "pending",
-         "attempts": 0, "next_at": now}
-        for change in new_changes
-        for hook in hooks
-        if hook.account is None or hook.account in accounts[change["request"]]
-    ]  # fmt: skip
-    if new_deliveries:
-        connection.execute(insert(deliveries), new_deliveries)
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def concerns(self, rows: Mapping[str, Sequence[Any]]) -> bool:
+        """Return whether there are receivers, and the rows of a block may change a state for them."""
+        return any(rows.get(table) for table in _TABLES) and bool(self._hooks)
+
+    def note(self, block: int, now: int, rows: Mapping[str, Sequence[Any]]) -> None:
+        """Store the changes of swaps' states that follow from the rows of a block, which are inserted.
+
+        `now` is in Unix ms. Without effect if there are no webhooks.
+        """
+        numbers = _affected(self._connection, rows) if self.concerns(rows) else set()
+        if not numbers:
+            return
+        before = _states(self._connection, numbers, block)
+        newest = self._connection.execute(select(func.max(changes.c.id))).scalar() or 0
+        new_changes = []
+        for record in swap_records(self._connection, sorted(numbers)):
+            previous = before.get(record["request"])
+            if record["state"] != previous:
+                newest += 1
+                new_changes.append(_change(newest, block, previous, record))
+        if new_changes:
+            self._connection.execute(insert(changes), new_changes)
+            self._deliver(new_changes, now)
+
+    def _deliver(self, new_changes: Sequence[Mapping[str, Any]], now: int) -> None:
+        """Store a delivery of each change to each receiver of it."""
+        accounts = _accounts(self._connection, [change["request"] for change in new_changes])
+        new_deliveries = [
+            {"webhook": hook.id, "change": change["id"], "request": change["request"], "state": "pending",
+             "attempts": 0, "next_at": now}
+            for change in new_changes
+            for hook in self._hooks
+            if hook.account is None or hook.account in accounts[change["request"]]
+        ]  # fmt: skip
+        if new_deliveries:
+            self._connection.execute(insert(deliveries), new_deliveries)
+
+    @cached_property
+    def _hooks(self) -> Sequence[Any]:
+        return self._connection.execute(_HOOKS).all()
 
 
 def _change(number: int, block: int, before: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,6 +92,9 @@ def _affected(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> set[
 
 _WITH_REQUEST: Final = ("requests", "completions", "payouts")
 _WITH_EGRESS: Final = ("broadcasts", "failures")
+_TABLES: Final = (*_WITH_REQUEST, *_WITH_EGRESS, "outcomes")
+"""Tables whose rows may change the state of a swap."""
+_HOOKS: Final = select(webhooks.c.id, webhooks.c.account)
 
 
 def _looked_up(

@@ -16,7 +16,7 @@ from cfnode.sdk.lp.planning import MAX_CANCELLED_PER_CALL, Plan, batches
 from cfnode.sdk.lp.session import ProviderSession
 from cfnode.sdk.lp.standing import MAX_BATCHED_CALLS, open_orders
 
-__all__ = ["changes_of", "executed"]
+__all__ = ["Change", "changes_of", "executed"]
 
 Change = tuple[Sequence[Order], str, list[Any]]
 """The orders of one call, its method and its parameters."""

@@ -6,7 +6,7 @@ result to `set_orders`; a replay (`cfnode.testing.replay`) calls it at each bloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
@@ -33,7 +33,7 @@ from cfnode.sdk.lp.session import account_of
 from cfnode.sdk.names import AssetName
 from cfnode.sdk.options import ClientSession
 
-__all__ = ["GetMarket", "Market", "Strategy"]
+__all__ = ["GetMarket", "Market", "Strategy", "market_at"]
 
 
 @dataclass(frozen=True)
@@ -93,35 +93,49 @@ class GetMarket(Call[Market]):
 
     def steps(self, session: ClientSession) -> Steps[Market]:
         """Read time, prices, balances, orders and fills at the best block."""
-        url, account = session.rpc_url, account_of(session)
         pool_list, block = yield from rpc_batch(
-            session, url, [("cf_available_pools", []), ("chain_getBlockHash", [])]
+            session, session.rpc_url, [("cf_available_pools", []), ("chain_getBlockHash", [])]
         )
         pools = reading(session, read_pools, pool_list)
-        questions: list[tuple[str, list[Any]]] = [
-            ("state_getStorage", ["0x" + TIMESTAMP_NOW.hex(), block]),
-            ("cf_free_balances", [account, block]),
-            ("lp_order_fills", [block]),
-            *(("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in pools),
-        ]
-        stored, free, filled, *orders = yield from rpc_batch(session, url, questions)
-        block_of_fills = reading(session, block_fills, account, filled)
-        return Market(
-            block_number=block_of_fills.block_number,
-            block_hash=block_of_fills.block_hash,
-            time=reading(session, _timestamp, stored),
-            prices=MappingProxyType(
-                {asset_given(asset, "prices").name: price for asset, price in self.prices.items()}
-            ),
-            balances=reading(session, read_balances, free),
-            orders=tuple(
-                order
-                for pool, answer in zip(pools, orders, strict=True)
-                for order in reading(session, read_open, pool, answer)
-            ),
-            fills=block_of_fills.fills,
-            pools=pools,
-        )
+        prices = {asset_given(asset, "prices").name: price for asset, price in self.prices.items()}
+        return (yield from market_at(session, block, prices, pools))
+
+
+def market_at(
+    session: ClientSession,
+    block: str,
+    prices: Mapping[str, Decimal],
+    pools: Sequence[Pool],
+    pools_with_orders: Collection[Pool] | None = None,
+) -> Steps[Market]:
+    """Read the market at a block in one exchange; `prices` by asset name.
+
+    Orders are read from all `pools`, or from `pools_with_orders`: then the others must have none.
+    """
+    account = account_of(session)
+    pools_read = [pool for pool in pools if pools_with_orders is None or pool in pools_with_orders]
+    questions: list[tuple[str, list[Any]]] = [
+        ("state_getStorage", ["0x" + TIMESTAMP_NOW.hex(), block]),
+        ("cf_free_balances", [account, block]),
+        ("lp_order_fills", [block]),
+        *(("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in pools_read),
+    ]
+    stored, free, filled, *orders = yield from rpc_batch(session, session.rpc_url, questions)
+    block_of_fills = reading(session, block_fills, account, filled)
+    return Market(
+        block_number=block_of_fills.block_number,
+        block_hash=block_of_fills.block_hash,
+        time=reading(session, _timestamp, stored),
+        prices=MappingProxyType(dict(prices)),
+        balances=reading(session, read_balances, free),
+        orders=tuple(
+            order
+            for pool, answer in zip(pools_read, orders, strict=True)
+            for order in reading(session, read_open, pool, answer)
+        ),
+        fills=block_of_fills.fills,
+        pools=tuple(pools),
+    )
 
 
 def _timestamp(stored: Any) -> int:

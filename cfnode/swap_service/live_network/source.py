@@ -12,7 +12,8 @@ import trio
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
-from cfnode.ledger.books import Books, other_block
+from cfnode.ledger.block_rows import other_block
+from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongNodeChain

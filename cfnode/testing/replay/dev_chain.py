@@ -8,7 +8,7 @@ one, so that the nonces are in order, and wait in the pool for the block.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,8 +21,10 @@ from cfnode.core.foreign import hex_number
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.lp import LiquidityProvider, Market
+from cfnode.sdk.lp.market import market_at
+from cfnode.sdk.lp.orders import Pool
 from cfnode.testing.blocking import DevChain
-from cfnode.testing.dev_calls import Event
+from cfnode.testing.dev_calls import Event, dev_call
 from cfnode.testing.replay.errors import ReplayError
 
 __all__ = ["AddedBlock", "Stage"]
@@ -60,6 +62,7 @@ class Stage:
         self._threads = ThreadPoolExecutor(thread_name_prefix="replay")
         self._resources.callback(self._threads.shutdown, wait=False)
         self._metadata: Metadata | None = None
+        self._pools: tuple[Pool, ...] = ()
 
     def __enter__(self) -> Self:
         """Return the stage, whose clients the end of the block closes."""
@@ -76,9 +79,23 @@ class Stage:
             self._metadata = decode_metadata(bytes.fromhex(self.chain.rpc("state_getMetadata")[2:]))
         return self._metadata
 
-    def market(self, prices: Mapping[str, int]) -> Market:
-        """Return the market after the best block; `prices` in microdollars."""
-        return self.provider.get_market({asset: Decimal(price).scaleb(-6) for asset, price in prices.items()})
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """The chain's pools, read once: none is created during a replay."""
+        if not self._pools:
+            self._pools = self.provider.get_pools()
+        return self._pools
+
+    def market(self, block: str, prices: Mapping[str, int], pools_with_orders: Collection[Pool]) -> Market:
+        """Return the market after a block; `prices` in microdollars.
+
+        The account must have no orders in other pools than `pools_with_orders`.
+        """
+        dollars = {asset: Decimal(price).scaleb(-6) for asset, price in prices.items()}
+        pools = self.pools
+        return self.provider.call(
+            dev_call(lambda session: market_at(session, block, dollars, pools, pools_with_orders))
+        )
 
     def flip(self) -> int:
         """Return the account's own FLIP, which pays the transaction fees, in base units."""
@@ -100,12 +117,16 @@ class Stage:
         return "0x" + bare_extrinsic(call).hex()
 
     def send(self, calls: Iterable[tuple[str, Sequence[Any]]]) -> list[str]:
-        """Send calls that do not wait for a block; return their transactions. Raises RpcCallError."""
-        transactions = list[str]()
+        """Send calls that do not wait for a block; return their transactions. Raises RpcCallError.
+
+        Each is sent after the answer to the one before: the calls of one exchange would be signed in any
+        order.
+        """
+        count = 0
         for method, params in calls:
             self.chain.rpc(method, *params)
-            transactions += self._sent(1)
-        return transactions
+            count += 1
+        return self._sent(count) if count else []
 
     def add_block(
         self,

@@ -18,8 +18,8 @@ from itertools import pairwise
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.lp import Market, Strategy
 from cfnode.sdk.lp.answers import BlockFills
-from cfnode.sdk.lp.executing import changes_of
-from cfnode.sdk.lp.orders import LimitOrder, Order, RangeOrderByAmounts
+from cfnode.sdk.lp.executing import Change, changes_of
+from cfnode.sdk.lp.orders import LimitOrder, Order, Pool, RangeOrderByAmounts
 from cfnode.sdk.lp.planning import Plan, plan_of
 from cfnode.testing.replay.dev_chain import AddedBlock, Stage
 from cfnode.testing.replay.errors import StrategyError
@@ -173,7 +173,9 @@ class _Player:
         for (orders, _, _), reason in zip(changes, refusals, strict=True):
             if reason is not None and market is not None:
                 raise StrategyError(_refusal(market, orders, reason))
-        market_after = self._stage.market(self._played.prices)
+        market_after = self._stage.market(
+            block.block_hash, self._played.prices, _pools_with_orders(market, changes)
+        )
         if market_after.fills:
             fills = BlockFills(
                 market_after.block_number, market_after.block_hash, market_after.time, market_after.fills
@@ -204,6 +206,13 @@ class _Player:
                     self._played.refused.append(RefusedSwap(swap, market.block_number, reason))
                     unmatched.remove(swap)
                     break
+
+
+def _pools_with_orders(market: Market | None, changes: Sequence[Change]) -> set[Pool]:
+    """Return the pools in which orders may stand after changes to a market; other pools have none."""
+    standing = () if market is None else market.orders
+    changed = (order for orders, _, _ in changes for order in orders)
+    return {order.pool for order in (*(open_order.order for open_order in standing), *changed)}
 
 
 def _refusal(market: Market, orders: Sequence[Order], reason: str) -> str:

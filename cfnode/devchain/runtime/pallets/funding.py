@@ -8,8 +8,9 @@ FLIP is in no account. A test decides the outcome with a call of `Dev`.
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.config import FLIP, MINIMUM_FUNDING, DevGenesis
+from cfnode.devchain.runtime.config import MINIMUM_FUNDING, DevGenesis
 from cfnode.devchain.runtime.frame import Origin, Pallet, call, part
+from cfnode.devchain.runtime.well_known import FLIP
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment_storage import EnvironmentStorage

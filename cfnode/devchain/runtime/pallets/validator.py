@@ -8,8 +8,9 @@ a rotation may take its next step (`rotation`). When the session has rotated, th
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.config import FLIP, DevGenesis
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import Pallet, part
+from cfnode.devchain.runtime.well_known import FLIP
 
 from .account_roles import AccountRoles
 from .asset_balances import AssetBalances
