@@ -25,6 +25,8 @@ T = TypeVar("T")
 Look: TypeAlias = Callable[[Any], T]
 """Function that reads with a connection of the books; only the ledger knows its type."""
 MAX_READER_THREADS: Final = 4
+MAX_DOWNLOADS: Final = 2
+"""Statements that are written at the same time."""
 MAX_PARTNERS: Final = 500
 
 
@@ -62,6 +64,8 @@ class BookReader:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._limiter = trio.CapacityLimiter(MAX_READER_THREADS)
+        self.downloads = trio.CapacityLimiter(MAX_DOWNLOADS)
+        """The limiter of statements that are written for a download."""
 
     async def read(self, query: Look[T]) -> T:
         """Return what `query` reads, in one transaction. Raise LedgerError."""

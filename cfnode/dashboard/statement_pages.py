@@ -31,8 +31,6 @@ LISTED_MONTHS: Final = 12
 LISTED_QUARTERS: Final = 4
 LISTED_YEARS: Final = 2
 MAX_PARTNER_CHOICES: Final = 500
-_DOWNLOADS: Final = trio.CapacityLimiter(2)
-"""Statements that are written at the same time."""
 Message = MutableMapping[str, Any]
 
 
@@ -112,9 +110,8 @@ async def download(context: PageContext, request: Request, session: DashboardSes
         context.books.database, values["period"], account=values["account"], partner=values["partner"]
     )
     span = await context.books.read(_span)
-    return StatementFile(
-        statement, values["format"], is_whole=span is not None and span[1] >= statement.period.end
-    )
+    is_whole = span is not None and span[1] >= statement.period.end
+    return StatementFile(statement, values["format"], context.books.downloads, is_whole=is_whole)
 
 
 async def _page(
@@ -161,7 +158,14 @@ def _periods(first: int, last: int) -> Iterator[tuple[CalendarPeriod, bool]]:
 class StatementFile(Response):
     """Answer with the file of a statement, which is sent while it is written."""
 
-    def __init__(self, statement: LedgerStatement, form: StatementFormat, *, is_whole: bool) -> None:
+    def __init__(
+        self,
+        statement: LedgerStatement,
+        form: StatementFormat,
+        downloads: trio.CapacityLimiter,
+        *,
+        is_whole: bool,
+    ) -> None:
         name = file_name(statement, form, is_whole=is_whole)
         # nginx would hold the answer back.
         headers = {
@@ -171,6 +175,7 @@ class StatementFile(Response):
         }
         super().__init__(None, 200, headers, form.content_type)
         self._write = partial(form.write, statement)
+        self._downloads = downloads
         self.raw_headers = [header for header in self.raw_headers if header[0] != b"content-length"]
 
     async def __call__(
@@ -187,7 +192,7 @@ class StatementFile(Response):
         async def send_piece(data: bytes) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": True})
 
-        await send_spooled(self._write, start, send_piece, _DOWNLOADS)
+        await send_spooled(self._write, start, send_piece, self._downloads)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

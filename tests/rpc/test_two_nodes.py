@@ -14,7 +14,6 @@ from typing import Any, cast
 import pytest
 import trio
 
-import cfnode.rpc
 from cfnode.core.bounded import BoundedDict
 from cfnode.flow.fairness import FairLimiter
 from cfnode.flow.shared_work import SharedWork
@@ -65,16 +64,21 @@ async def test_a_node_whose_places_are_all_taken_does_not_hold_up_another_one(
         assert await idle.call(*call)
 
 
-def modules() -> Iterator[ModuleType]:
-    """Yield all modules of the JSON-RPC server."""
-    for info in pkgutil.walk_packages(cfnode.rpc.__path__, f"{cfnode.rpc.__name__}."):
+SERVERS = ("rpc", "serving", "network", "node", "dashboard", "swap_service")
+
+
+def modules(package: str) -> Iterator[ModuleType]:
+    """Yield all modules of a package of cfnode."""
+    root = importlib.import_module(f"cfnode.{package}")
+    for info in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
         yield importlib.import_module(info.name)
 
 
-def test_no_module_of_the_server_holds_a_limit_or_a_cache() -> None:
+@pytest.mark.parametrize("package", SERVERS)
+def test_no_module_of_a_server_holds_a_limit_or_a_cache(package: str) -> None:
     offenders = [
         f"{module.__name__}.{name}"
-        for module in modules()
+        for module in modules(package)
         for name, value in vars(module).items()
         if isinstance(value, SHARED)
     ]
