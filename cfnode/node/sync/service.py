@@ -196,9 +196,10 @@ class ChainSync:
             with self._chain.subscribe() as events:
                 async for event in events:
                     header = self._chain.header(event.new.hash) if isinstance(event, BestChanged) else None
-                    for peer in self._announces.peers if header is not None else ():
-                        assert header is not None
-                        self._announces.send(peer, BlockAnnounce(header).encode())
+                    if header is not None:
+                        announcement = BlockAnnounce(header).encode()
+                        for peer in self._announces.peers:
+                            self._announces.send(peer, announcement)
 
     async def _download(self, beginning: TrustedSet) -> None:
         """Download proofs and state, from genesis or from the checkpoint."""
