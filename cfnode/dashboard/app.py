@@ -25,9 +25,9 @@ from cfnode.dashboard.statement_pages import STATEMENT_PAGES
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PAGE_PATH_PREFIX, THEMES
+from cfnode.flow.restarts import Restarts
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
-from cfnode.ledger.restarts import Restarts
 
 __all__ = ["Dashboard"]
 

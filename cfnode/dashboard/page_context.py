@@ -18,8 +18,8 @@ from cfnode.dashboard.node import NodeWatch, RpcNode
 from cfnode.dashboard.pulse import Pulse
 from cfnode.dashboard.sessions import DashboardSession, Sessions, TokenSource
 from cfnode.dashboard.views import Views
+from cfnode.flow.restarts import Restarts
 from cfnode.ledger.database import Database
-from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.service_key import service_key
 
 __all__ = ["MESSAGE_COOKIE", "PageContext"]

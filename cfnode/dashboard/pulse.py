@@ -8,11 +8,11 @@ from typing import Final
 
 import trio
 
+from cfnode.flow.restarts import Restarts
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import add_totals
 from cfnode.ledger.errors import LedgerError
-from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.updates import updates
 
 __all__ = ["Pulse"]

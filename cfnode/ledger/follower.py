@@ -19,6 +19,7 @@ import trio
 from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.scale import ScaleError
+from cfnode.flow.restarts import Restarts
 from cfnode.ledger.balances import Comparison, chain_balances, compare
 from cfnode.ledger.block_rows import other_block
 from cfnode.ledger.books import Books, Gap, account_set
@@ -36,7 +37,6 @@ from cfnode.ledger.errors import (
 )
 from cfnode.ledger.leader import Leadership, only_follower
 from cfnode.ledger.prices import Price, prices_of
-from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.unread import DISCARD_MARGIN_BLOCKS, read_unread
 
 __all__ = ["CHECK_BLOCKS", "Follower", "Source"]

@@ -23,11 +23,11 @@ from typing import Final
 import trio
 from sqlalchemy import Connection, func, inspect, select, text
 
+from cfnode.flow.restarts import Restarts
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database, Listener
 from cfnode.ledger.errors import LedgerError
-from cfnode.ledger.restarts import Restarts
 
 __all__ = ["CHANNEL", "NEWEST_BLOCK_POLL_S", "Updates", "announce", "updates"]
 

@@ -1,7 +1,7 @@
-"""Restart of a part of the node after an unexpected error.
+"""Restart of a part of the node after an unexpected error (`flow/restarts.py`).
 
-The error is logged with its traceback, and the part is started again; the rest of the node keeps running.
-Only an error that the operator has to fix (the disk, a wrong checkpoint) stops the node, with a message.
+The rest of the node keeps running. Only an error that the operator has to fix (the disk, a wrong checkpoint)
+stops the node, with a message.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-import trio
-
+from cfnode.flow.restarts import Restarts
 from cfnode.store import StoreError
 
 __all__ = ["RESTART_PAUSE_S", "supervise"]
@@ -18,7 +17,7 @@ __all__ = ["RESTART_PAUSE_S", "supervise"]
 log = logging.getLogger("cfnode.service")
 
 RESTART_PAUSE_S = 1.0
-"""Seconds before a restart: a part that fails at once each time must not fill the disk with log lines."""
+"""Seconds before each restart, since without the part the node follows no chain."""
 
 
 async def supervise(name: str, part: Callable[[], Awaitable[None]], *fatal: type[Exception]) -> None:
@@ -26,19 +25,5 @@ async def supervise(name: str, part: Callable[[], Awaitable[None]], *fatal: type
 
     A StoreError, and the errors in `fatal`, stop the node: the operator has to act.
     """
-    while True:
-        try:
-            await part()
-            return
-        except Exception as error:
-            if _is_one_of(error, (StoreError, *fatal)):
-                raise
-            log.exception("The %s ended with a bug, please report it; it is restarted", name)
-        await trio.sleep(RESTART_PAUSE_S)
-
-
-def _is_one_of(error: BaseException, kinds: tuple[type[Exception], ...]) -> bool:
-    """Return whether the error is of one of these kinds, or an exception group with such an error."""
-    if isinstance(error, BaseExceptionGroup):
-        return any(_is_one_of(inner_error, kinds) for inner_error in error.exceptions)
-    return isinstance(error, kinds)
+    restarts = Restarts(log, first_pause=RESTART_PAUSE_S, max_pause=RESTART_PAUSE_S)
+    await restarts.keep(f"The {name}", part, StoreError, *fatal)

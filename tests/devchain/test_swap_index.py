@@ -72,7 +72,7 @@ async def test_an_error_in_the_index_costs_it_a_moment(
         opened = await node.broker.request_swap_deposit_address(channel())
         await made(node).swaps.up_to_date()
         assert made(node).swaps.find("channel", "Ethereum", opened.channel_id)
-        assert "The index of swaps ended with a bug" in caplog.text
+        assert "The index of swaps failed with a bug" in caplog.text
 
 
 async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,11 @@ import trio.testing
 
 from cfnode.dashboard.cache import Cache
 from cfnode.dashboard.pulse import Pulse
+from cfnode.flow.restarts import MAX_RESTART_PAUSE_S, Restarts
 from cfnode.ledger import follower as follower_module
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
-from cfnode.ledger.restarts import MAX_RESTART_PAUSE_S, Restarts
 from cfnode.swap_service.live_network.source import LiveSource
 
 log = logging.getLogger("cfnode.test")
@@ -43,6 +43,30 @@ async def test_a_task_starts_over_with_growing_pauses(
     assert restarts.counts == {"the task": 9}
     said = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.exc_info is not None for record in said] == [True], "said once, with its traceback"
+
+
+async def test_each_error_of_a_nursery_is_said_though_the_group_has_the_same_text(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    restarts, errors = Restarts(log), [OddInput("one"), OddInput("another"), OddInput("another")]
+
+    async def task() -> None:
+        async with trio.open_nursery():
+            if errors:
+                raise errors.pop()
+
+    await restarts.keep("the task", task)
+    assert restarts.counts == {"the task": 3}
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 2
+
+
+async def test_a_fatal_error_ends_a_task_also_in_a_group(autojump_clock: trio.testing.MockClock) -> None:
+    async def task() -> None:
+        async with trio.open_nursery():
+            raise OddInput("the disk is full")
+
+    with pytest.raises(ExceptionGroup):
+        await Restarts(log).keep("the task", task, OddInput)
 
 
 async def test_a_task_that_ran_for_long_has_a_short_pause_again(

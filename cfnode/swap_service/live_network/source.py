@@ -12,12 +12,12 @@ import trio
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
+from cfnode.flow.restarts import Restarts
 from cfnode.ledger.block_rows import other_block
 from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongNodeChain
-from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.updates import updates
 from cfnode.swap_service.live_network.best_block import LiveBlock, NodeReader

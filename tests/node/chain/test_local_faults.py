@@ -220,7 +220,7 @@ async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
 
     await supervise("informant", part)
     assert trio.current_time() == pytest.approx(2 * RESTART_PAUSE_S)
-    assert caplog.text.count("The informant ended with a bug, please report it; it is restarted") == 2
+    assert caplog.text.count("The informant failed with a bug, please report it; starting over in 1 s") == 2
     errors.append(ExceptionGroup("in a nursery", [StoreError("no space left")]))
     with pytest.raises(ExceptionGroup):
         await supervise("informant", part)
