@@ -16,6 +16,7 @@ from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.node import Node
 from cfnode.node.signing.broker import BrokerChannelRequest
 from cfnode.store.keystore import Keystore
+from tests.support.waiting import LIMIT_S
 
 BROKER = "//Some Broker"
 FLIP = 10**18
@@ -41,7 +42,7 @@ async def live_node(
         keystore.insert("brok", suri, "sr25519")
 
     async with trio.open_nursery() as nursery:
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             node: Node = await nursery.start(run, config, dev)
         try:
             yield node
