@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTENING = re.compile(
     r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)|Running JSON-RPC server: addr=0\.0\.0\.0:(\d+)"
 )
-START_LIMIT = 60.0
+START_LIMIT = 120.0
 """Seconds: far above what a start takes, so that only a node that hangs fails."""
 
 
