@@ -80,7 +80,7 @@ def contents(database: Database) -> dict[str, list[dict[str, Any]]]:
 
 
 def commits(database: Database) -> list[int]:
-    """A list that grows with each transaction of a database that is committed."""
+    """Return a list that grows with each transaction of a database that is committed."""
     made = list[int]()
     event.listen(database._engine, "commit", lambda _: made.append(1))
     return made

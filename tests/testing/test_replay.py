@@ -194,12 +194,12 @@ class ComparedStage(Stage):
     compared = 0
 
     def market(self, block: str, prices: Mapping[str, int], pools_with_orders: Collection[Pool]) -> Market:
-        """The market, once it was compared."""
-        found = super().market(block, prices, pools_with_orders)
+        """Return the market, once it was compared."""
+        replayed = super().market(block, prices, pools_with_orders)
         dollars = {asset: Decimal(price).scaleb(-6) for asset, price in prices.items()}
-        assert found == self.provider.get_market(dollars)
+        assert replayed == self.provider.get_market(dollars)
         self.compared += 1
-        return found
+        return replayed
 
 
 @pytest.mark.parametrize("seed", range(repeats(8, 2)))
