@@ -20,13 +20,17 @@ from cfnode.core.chainspec import ChainSpec, RawGenesis
 from cfnode.core.keys import Keypair
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
-from cfnode.devchain.authorities import AuthorityKeys, read_authorities
+from cfnode.devchain.authorities import AuthorityKeys, read_authorities, well_known
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
+from cfnode.devchain.engine.control import EngineControl
+from cfnode.devchain.engine.engine import Engine
+from cfnode.devchain.engine.genesis import ENGINE_SURI
+from cfnode.devchain.engine.liquidity import PROVIDER
 from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
-from cfnode.devchain.runtime_choice import RUNTIMES
+from cfnode.devchain.runtime_choice import RUNTIMES, runs_development
 from cfnode.devchain.snapshots import SnapshotDeposit, Snapshots
 from cfnode.devchain.spec import DEVELOPMENT, load_spec
 from cfnode.devchain.swap_log import SwapLog
@@ -43,7 +47,7 @@ from cfnode.store.keystore import Keystore
 __all__ = ["DevelopmentChain", "development_chain", "run"]
 
 KEYS_AT_HAND = 6
-"""Number of well-known authorities: //Alice to //Ferdie."""
+"""Number of well-known authorities: //Alice to //Ferdie. A chain from a file may have the engine's too."""
 
 ADVICE = {
     BROKER_ROLE: "start the node with --dev-broker //Alice",
@@ -72,8 +76,14 @@ class DevelopmentChain:
         signing = [keypair for keypair in (node.broker, node.provider) if keypair is not None]
         for account in signing:
             account.repeat_signatures()
+        funded = list({keypair.account: None for keypair in signing})
         self.config = dev
         self.clock = clock
+        self.engine = (
+            None
+            if runs_development(node.spec)
+            else Engine(node.chain, aura | {PROVIDER.public: PROVIDER}, funded)
+        )
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
         self.round_voter = RoundVoter(
             node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag, record
@@ -87,15 +97,18 @@ class DevelopmentChain:
             aura,
             seal=dev.seal,
             block_time_ms=dev.block_time,
-            funded=list({keypair.account: None for keypair in signing}),
+            funded=funded,
             opening=_opening(
-                [Registration(node.chain, key.repeatable(), role) for role, key in named.items()]
+                self.engine,
+                [Registration(node.chain, key.repeatable(), role) for role, key in named.items()],
             ),
             on_block=node.metrics.block_proposed,
         )
         snapshots_path = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
         self.snapshots = Snapshots(snapshots_path, node, self.author, self.voter, clock)
-        self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
+        self.snapshots.engine = self.engine
+        parts = (node.chain, node.pool, self.author, self.voter, self.snapshots)
+        self.control = DevControl(*parts) if self.engine is None else EngineControl(*parts, self.engine)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
 
@@ -179,25 +192,32 @@ def _given(role: AccountRole, named: Mapping[AccountRole, Keypair], dev: DevConf
     return GivenKey(named.get(role), ADVICE[role] if dev is not None else "")
 
 
-def _opening(registrations: Sequence[Registration]) -> Callable[[bytes], Awaitable[list[bytes]]] | None:
-    """Return a function that gives the transactions to register the accounts; None if there are none."""
+def _opening(
+    engine: Engine | None, registrations: Sequence[Registration]
+) -> Callable[[bytes], Awaitable[list[bytes]]] | None:
+    """Return a function that gives the first transactions of a block; None if there are none.
+
+    The engine's come first: they fund the accounts that are registered.
+    """
 
     async def transactions(parent: bytes) -> list[bytes]:
-        return [
+        engine_transactions = [] if engine is None else await engine.opening(parent)
+        return engine_transactions + [
             transaction
             for registration in registrations
             for transaction in await registration.transactions(parent)
         ]
 
-    return transactions if registrations else None
+    return transactions if registrations or engine is not None else None
 
 
 def _authorities(config: Config, dev: DevConfig | None) -> tuple[AuthorityKeys, ...]:
     """Return the authorities whose keys this node has; by default well-known ones."""
     if dev is None:
         return ()
-    default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
-    return read_authorities(dev.authorities, default=default)
+    if config.chain == DEVELOPMENT or dev.authorities is not None:
+        return read_authorities(dev.authorities)
+    return (*well_known(KEYS_AT_HAND), AuthorityKeys.from_suri(ENGINE_SURI))
 
 
 def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
