@@ -23,8 +23,8 @@ from cfnode.devchain.engine.block import Block
 from cfnode.devchain.engine.engine import Engine, Order
 from cfnode.devchain.engine.events import broadcast_failure, deposit, funding, governed
 from cfnode.devchain.engine.liquidity import Provision
-from cfnode.devchain.engine.names import CHAINS
-from cfnode.devchain.engine.waiting import Situation
+from cfnode.devchain.engine.names import CHAINS, EVM_CHAINS
+from cfnode.devchain.engine.situation import Situation
 from cfnode.devchain.snapshots import Snapshots
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain.chain import NodeChain
@@ -50,7 +50,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "set_boost_depth": "boost pools are filled by their accounts",
     "set_lending_depth": "lending pools are filled by their accounts",
     "read_oracle": "the oracle's prices come from elections, in which the engine does not vote",
-    "fail_receiver": "the engine does not know which transfers a transaction contains",
     "end_epoch": "an epoch begins with new keys here: call dev_rotate",
     "settle_redemption": "the engine does not watch the gateway's redemptions",
 }
@@ -78,6 +77,7 @@ class EngineControl(DevControl):
             "abort_next_broadcast": self._abort_next,
             "hold_broadcasts": self._hold,
             "set_pool": self._set_pool,
+            "fail_receiver": self._fail_receiver,
         }
 
     async def apply(self, name: str, **fields: Any) -> Inclusion:
@@ -153,6 +153,14 @@ class EngineControl(DevControl):
         chains = self._engine.holds.chains
         chains = chains | {chain} if held else chains - {chain}
         self._engine.holds = replace(self._engine.holds, chains=chains)
+        return await self._empty_block()
+
+    async def _fail_receiver(self, address: EncodedAddress, asset: str, fails: bool) -> Inclusion:
+        if ASSETS[asset].chain not in EVM_CHAINS:
+            self._refuse(f"transfers fail on {' and '.join(EVM_CHAINS)} only")
+        holds, receiver = self._engine.holds, (asset, address[1])
+        receivers = holds.receivers | {receiver} if fails else holds.receivers - {receiver}
+        self._engine.holds = replace(holds, receivers=receivers)
         return await self._empty_block()
 
     async def _set_pool(self, asset: str, price: int | None, depth: int | None) -> Inclusion:

@@ -24,7 +24,8 @@ from cfnode.devchain.engine.answers import Answer, Signers, own_authorities
 from cfnode.devchain.engine.block import Block
 from cfnode.devchain.engine.events import funding
 from cfnode.devchain.engine.signing import SCHEMES
-from cfnode.devchain.engine.waiting import MAX_ANSWERS, PARTS, Holds, Situation, key_of
+from cfnode.devchain.engine.situation import Holds, Situation
+from cfnode.devchain.engine.waiting import MAX_ANSWERS, PARTS, key_of
 from cfnode.node.chain.runtime_info import RuntimeInfo
 
 __all__ = ["Engine", "Order"]

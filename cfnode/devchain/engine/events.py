@@ -17,7 +17,8 @@ from cfnode.core.scale import ScaleError
 from cfnode.devchain.engine.answers import Answer, Reported, Witnessed
 from cfnode.devchain.engine.block import Call
 from cfnode.devchain.engine.names import CHAINS
-from cfnode.devchain.engine.waiting import Situation, broadcast_number, failure
+from cfnode.devchain.engine.sending import broadcast_number, failure
+from cfnode.devchain.engine.situation import Situation
 
 __all__ = ["RefusedWish", "broadcast_failure", "deposit", "funding", "governed", "network_of"]
 

@@ -20,7 +20,7 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.engine.answers import Answer, Reported
 from cfnode.devchain.engine.block import Block, Call
 from cfnode.devchain.engine.events import deposit, funding
-from cfnode.devchain.engine.waiting import Situation
+from cfnode.devchain.engine.situation import Situation
 from cfnode.devchain.runtime.config import DevPool
 
 __all__ = ["PROVIDER", "Provision"]

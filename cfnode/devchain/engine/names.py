@@ -16,6 +16,7 @@ from cfnode.core.scale.metadata import Metadata, StorageItem
 __all__ = [
     "CALLS",
     "CHAINS",
+    "EVM_CHAINS",
     "FIELDS",
     "OLDER_CALLS",
     "OLDER_FIELDS",
@@ -32,6 +33,8 @@ Name = tuple[str, str]
 
 CHAINS: Final = ("Ethereum", "Polkadot", "Bitcoin")
 """The foreign chains whose transactions the engine brings to success; a release may lack one."""
+EVM_CHAINS: Final = ("Ethereum",)
+"""Those of them whose vault is a contract, and whose transfers can fail one by one."""
 SIGNERS: Final[Mapping[str, str]] = {"Evm": "Ethereum", "Polkadot": "Polkadot", "Bitcoin": "Bitcoin"}
 """Signature schemes, each with the chain after which its pallets were named before 1.3."""
 
@@ -51,6 +54,7 @@ STORAGE: Final[tuple[Name, ...]] = (
     ("Flip", "Account"),
     ("Environment", "RuntimeSafeMode"),
     ("Environment", "ChainflipNetworkEnvironment"),
+    ("Environment", "EthereumSupportedAssets"),
     ("Governance", "Members"),
     ("Witnesser", "Votes"),
     ("Validator", "CurrentEpoch"),
@@ -82,6 +86,7 @@ FIELDS: Final[Mapping[Name, tuple[str, ...]]] = {
     ("LiquidityProvider", "register_lp_account"): (),
     ("LiquidityProvider", "register_liquidity_refund_address"): ("address",),
     ("LiquidityProvider", "request_liquidity_deposit_address"): ("asset",),
+    ("EthereumIngressEgress", "vault_transfer_failed"): ("asset", "amount", "destination_address"),
     ("Funding", "execute_sc_call"): ("deposit_and_call", "caller", "caller_account_id", "eth_tx_hash"),
     **dict.fromkeys(_signer("signature_success"), ("ceremony_id", "signature")),
     **dict.fromkeys(_signer("report_keygen_outcome"), ("ceremony_id", "reported_outcome")),

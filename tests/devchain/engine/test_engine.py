@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from cfnode.cli.build_spec import build_spec
 from cfnode.cli.client import CallRefused
+from cfnode.core.amm import RangePool
 from tests.lengths import repeats
-from tests.support.devchain.engine import BROADCASTERS, Play, engine_spec, named, playing
+from tests.support.devchain.engine import BROADCASTERS, RECEIVERS, Play, engine_spec, named, playing
 
 SIGNERS = ("EthereumThresholdSigner", "BitcoinThresholdSigner", "PolkadotThresholdSigner")
 PAIRS = [(source, target) for source in BROADCASTERS for target in BROADCASTERS if source != target]
@@ -58,6 +59,44 @@ def test_a_swap_succeeds_in_four_blocks(play: Play, source: str, target: str) ->
     assert egress["amount"] == executed["egress_amount"]
     blocks, _ = play.until(BROADCASTERS[target], "BroadcastSuccess")
     assert 2 + blocks == 4  # channel, deposit and swap, signature, success
+    assert_nothing_waits(play)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_the_real_pools_pay_what_the_nodes_own_arithmetic_pays(play: Play, source: str, target: str) -> None:
+    """The two runtimes judge each other: `core.amm` is what the development runtime swaps with."""
+    address = play.channel(source, target)
+    first, second = pool_of(play, source), pool_of(play, target)
+    events = play.deposit(address, source)
+    (executed,), (taken,) = named(events, "SwapExecuted"), named(events, "NetworkFeeTaken")
+    dollars = first.swap("base", number(executed["deposit_amount"])).output
+    assert number(executed["intermediate_amount"]) + number(taken["fee_amount"]) == dollars
+    assert abs(number(taken["fee_amount"]) * 1000 - dollars) <= 500  # a thousandth, rounded to the nearest
+    paid = second.swap("quote", number(executed["intermediate_amount"])).output
+    assert paid == number(executed["egress_amount"])
+    play.until(BROADCASTERS[target], "BroadcastSuccess")
+
+
+def pool_of(play: Play, asset: str) -> RangePool:
+    """The range orders of a pool, all over all prices, as the node's own arithmetic has them."""
+    pool = play.value("LiquidityPools", "Pools", {"assets": {"zero": asset, "one": "Usdc"}})
+    stored = pool["pool_state"]["range_orders"]
+    price, liquidity = stored["current_sqrt_price"], stored["current_liquidity"]
+    return RangePool.full_range((b"", 0), price, liquidity, stored["fee_hundredth_pips"])
+
+
+def number(value: int | str) -> int:
+    """An amount of an event: JSON has large ones in hex."""
+    return int(value, 16) if isinstance(value, str) else value
+
+
+def test_a_receiver_that_refuses_its_transfer_is_reported_and_the_batch_succeeds(play: Play) -> None:
+    receiver = "0x" + RECEIVERS["Eth"][1].hex()
+    play.call("dev_failReceiver", receiver, "Eth")
+    (executed,) = named(play.deposit(play.channel("Btc", "Eth"), "Btc"), "SwapExecuted")
+    _, failed = play.until("EthereumIngressEgress", "VaultTransferFailed")
+    assert (failed["destination_address"], failed["amount"]) == (receiver, executed["egress_amount"])
+    play.call("dev_failReceiver", receiver, "Eth", False)
     assert_nothing_waits(play)
 
 
