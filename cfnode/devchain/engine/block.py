@@ -21,6 +21,8 @@ __all__ = ["MAX_ENTRIES", "Block", "Call", "filled"]
 MAX_ENTRIES: Final = 1_000
 """Entries of a map that are read in one block; later ones wait for the next."""
 MAX_DEPTH: Final = 24
+_U256: Final = ("primitive_types", "U256")
+"""A struct of words that the codec takes as a number."""
 
 Call = tuple[str, tuple[str, dict[str, Any]] | str]
 """A runtime call in the form of the metadata's codec."""
@@ -142,6 +144,8 @@ def _blank(registry: TypeRegistry, type_id: int, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise ScaleError(f"a type with more than {MAX_DEPTH} types inside each other")
     row = registry.type(type_id)
+    if row.path == _U256:
+        return 0
     match row.definition:
         case types.Composite((types.Field(name=None, type=inner),)):
             return _blank(registry, inner, depth + 1)

@@ -32,6 +32,8 @@ __all__ = ["Engine", "Order"]
 
 log = logging.getLogger("cfnode.engine")
 
+MAX_SAID = 100
+"""Texts that are logged, once each: an error may contain a number that is never the same."""
 FUNDS_ATOMS = 1_000 * 10**18
 """FLIP atoms that a broker's or provider's account gets when it has none."""
 
@@ -65,7 +67,7 @@ class ChainReader(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Order:
     """A wish of a test: answers to be given once. `extrinsic`: the hash of its last transaction, once built.
 
@@ -112,8 +114,8 @@ class Engine:
         with self._chain.state(parent) as state:
             try:
                 situation = self._situation(parent, Block(runtime.metadata, state))
-            except ScaleError as error:
-                self._say(f"the engine cannot read this chain: {error}")
+            except (ScaleError, LookupError, TypeError) as error:
+                self._say(f"the engine cannot read this chain: {error!r}", logging.WARNING)
                 return []
             return [] if situation is None else list(self._transactions(parent, runtime, situation))
 
@@ -144,7 +146,11 @@ class Engine:
             situation.epoch,
             situation.authorities,
         )
-        yield from signers.transactions(islice(self._answers(situation), MAX_ANSWERS))
+        for answer in islice(self._answers(situation), MAX_ANSWERS):
+            try:
+                yield from list(signers.transactions([answer]))
+            except ScaleError as error:
+                self._say(f"the runtime does not take an answer of the engine: {error}", logging.WARNING)
         included = {extrinsic_hash(extrinsic) for extrinsic in self._chain.body(parent) or ()}
         for order in self._orders:
             if order.extrinsic not in included and order.refusal is None:
@@ -163,17 +169,18 @@ class Engine:
             try:
                 yield from part(situation)
             except (ScaleError, LookupError, TypeError) as error:
-                self._say(f"the engine leaves {part.__name__.strip('_')} out: {error!r}")
+                self._say(f"the engine leaves {part.__name__.strip('_')} out: {error!r}", logging.WARNING)
 
     def _fundings(self, situation: Situation) -> Iterator[Answer]:
         for account in self._funded:
             if situation.block.stored("Flip", "Account", account) is None:
                 yield funding(situation, account, FUNDS_ATOMS)
 
-    def _say(self, text: str) -> None:
-        if text not in self._said:
+    def _say(self, text: str, level: int = logging.INFO) -> None:
+        """Log a text once; `MAX_SAID` texts at most."""
+        if text not in self._said and len(self._said) < MAX_SAID:
             self._said.add(text)
-            log.warning("%s", text)
+            log.log(level, "%s", text)
 
 
 def _is_ours(block: Block) -> bool:

@@ -92,12 +92,17 @@ def rotations(situation: Situation) -> Iterator[Answer]:
         if not block.has(pallet, "PendingKeyRotation"):
             continue
         match block.value(pallet, "PendingKeyRotation"):
-            case ("AwaitingKeygen", status):
+            case (phase, status) if _is_phase(phase, "AwaitingKeygen", scheme):
                 key = SCHEMES[scheme].generated(status["new_epoch_index"])
                 yield from _outcomes(situation, pallet, "report_keygen_outcome", status, key)
-            case ("AwaitingKeyHandover", status):
+            case (phase, status) if _is_phase(phase, "AwaitingKeyHandover", scheme):
                 key = _handed_over(block, pallet, SCHEMES[scheme], status)
                 yield from _outcomes(situation, pallet, "report_key_handover_outcome", status, key)
+
+
+def _is_phase(name: str, phase: str, scheme: str) -> bool:
+    """Return whether a phase has this name, to which later releases add the scheme's: `…EvmCrypto`."""
+    return name in (phase, f"{phase}{scheme}Crypto")
 
 
 def _handed_over(block: Block, pallet: str, scheme: Scheme, status: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from cfnode.cli.build_spec import build_spec
 from cfnode.cli.client import CallRefused
+from cfnode.core import ss58
 from cfnode.core.amm import RangePool
 from tests.lengths import repeats
 from tests.support.devchain.engine import BROADCASTERS, RECEIVERS, Play, engine_spec, named, playing
@@ -112,7 +113,7 @@ def test_a_deposit_without_a_channel_is_refused_with_the_runtimes_reason(play: P
 
 
 def test_funds_reach_an_account_each_time(play: Play) -> None:
-    account = "0x" + "5e" * 32
+    account = ss58.encode(b"\x5e" * 32)
     for _ in range(2):
         play.call("dev_fundAccount", account, 10**18)
     assert play.value("Flip", "Account", b"\x5e" * 32)["balance"] == 2 * 10**18
