@@ -176,7 +176,6 @@ def test_what_the_runtime_cannot_do_is_refused_with_the_reason(play: Play) -> No
         ("dev_upgrade", "2.2.9"),
         ("dev_setOracle", "Btc", 1),
         ("dev_setBoost", "Btc", 1),
-        ("dev_holdBroadcasts", "Solana"),
     ):
         with pytest.raises(CallRefused, match="this chain runs in the chain's own runtime: "):
             play.call(method, *params)
