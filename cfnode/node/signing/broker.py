@@ -19,6 +19,10 @@ Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
 
 
+FIRST_CHANNEL_CALL = "request_swap_deposit_address"
+"""The call that opens a channel in releases without affiliates."""
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerChannelRequest:
     """The parameters of a deposit channel.
@@ -72,7 +76,7 @@ class BrokerChannelRequest:
             raise SubmissionError(f"this runtime has no {unknown}: leave it out, or give 0")
         return SubmittedCall(
             "Swapping",
-            "request_swap_deposit_address",
+            FIRST_CHANNEL_CALL,
             {
                 "source_asset": self.source_asset,
                 "destination_asset": self.destination_asset,
@@ -142,9 +146,11 @@ class BrokerClient(SigningAccount):
         finality: until then, a fork could assign the address to another broker.
         """
         metadata = (await self._chain.runtime_at(self._chain.best.hash)).metadata
-        call = (
-            request.call if metadata.has_call(request.call.pallet, request.call.name) else request.first_call
-        )
+        call = request.call
+        if not metadata.has_call(call.pallet, call.name) and metadata.has_call(
+            call.pallet, FIRST_CHANNEL_CALL
+        ):
+            call = request.first_call
         return _channel(
             await self.opened(call, request.source_asset, ("Swapping", Name.SWAP_CHANNEL)), request
         )
