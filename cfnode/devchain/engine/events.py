@@ -1,7 +1,7 @@
 """Events of foreign chains that a test wants: deposits, funds, failures, as the calls that engines witness.
 
 Each function gives the answers of one wish, for the block that is being built. The chain executes a witnessed
-call once in an epoch, so calls that say the same twice are told apart: by a transaction's hash where the
+call once in an epoch, so calls with equal contents are made different: by a transaction's hash where the
 release has one, and else by the height of the foreign chain.
 """
 

@@ -7,7 +7,7 @@
 3. the switch that admits brokers and liquidity providers, which early releases have.
 
 What cannot work on such a chain is listed, and stays as it is: safe mode that stops something, ceremonies
-that run, deposit addresses made under keys that nobody here has.
+that run, deposit addresses made under keys that are unknown here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ENGINE_SURI", "limits", "with_engine"]
 ENGINE_SURI: Final = "//Engine"
 """The secret URI of the authority that `build-spec --engine` makes: the well-known accounts stay users."""
 PEER: Final = (0, 0)
-"""Port and address of an authority's peer, which nobody calls."""
+"""Port and address of an authority's peer, to which no connection is made."""
 
 
 def with_engine(
@@ -74,7 +74,7 @@ def _keys(present: Present) -> Part:
 
 
 def _candidates(present: Present, accounts: Sequence[bytes]) -> Part:
-    """Yield what makes the accounts, and nobody else, the next authorities."""
+    """Yield what makes the accounts, and no other, the next authorities."""
     peers = {(account,): (account, *PEER) for account in accounts}
     yield ("Validator", "AccountPeerMapping"), Change(peers, keep=True)
     yield ("Validator", "MappedPeers"), Change({(account,): () for account in accounts}, keep=True)
