@@ -85,7 +85,7 @@ def build_spec(
       cfnode run --chain mine.json --dev
     """
     from cfnode.core.chainspec import genesis_hash, to_json
-    from cfnode.devchain.engine.genesis import ENGINE_SURI
+    from cfnode.devchain.authorities import ENGINE_SURI
 
     if chain in BUILT_IN_NAMES and not Path(chain).exists():
         _refuse_built_in(ctx, chain)

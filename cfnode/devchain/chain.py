@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -20,14 +20,10 @@ from cfnode.core.chainspec import ChainSpec, RawGenesis
 from cfnode.core.keys import Keypair
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
-from cfnode.devchain.authorities import AuthorityKeys, read_authorities, well_known
+from cfnode.devchain.authorities import ENGINE_SURI, AuthorityKeys, read_authorities, well_known
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
-from cfnode.devchain.engine.control import EngineControl
-from cfnode.devchain.engine.engine import Engine
-from cfnode.devchain.engine.genesis import ENGINE_SURI
-from cfnode.devchain.engine.liquidity import PROVIDER
 from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
 from cfnode.devchain.runtime_choice import RUNTIMES, runs_development
@@ -37,12 +33,17 @@ from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config
 from cfnode.node.node import Node
+from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.restarts import supervise
 from cfnode.node.signing.key import GivenKey
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
+
+if TYPE_CHECKING:
+    from cfnode.devchain.engine.engine import Engine
 
 __all__ = ["DevelopmentChain", "development_chain", "run"]
 
@@ -79,11 +80,7 @@ class DevelopmentChain:
         funded = list({keypair.account: None for keypair in signing})
         self.config = dev
         self.clock = clock
-        self.engine = (
-            None
-            if runs_development(node.spec)
-            else Engine(node.chain, aura | {PROVIDER.public: PROVIDER}, funded)
-        )
+        self.engine = None if runs_development(node.spec) else _engine(node.chain, aura, funded)
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
         self.round_voter = RoundVoter(
             node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag, record
@@ -108,7 +105,7 @@ class DevelopmentChain:
         self.snapshots = Snapshots(snapshots_path, node, self.author, self.voter, clock)
         self.snapshots.engine = self.engine
         parts = (node.chain, node.pool, self.author, self.voter, self.snapshots)
-        self.control = DevControl(*parts) if self.engine is None else EngineControl(*parts, self.engine)
+        self.control = DevControl(*parts) if self.engine is None else _engine_control(*parts, self.engine)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
 
@@ -190,6 +187,27 @@ def _named(config: Config, dev: DevConfig, spec: ChainSpec) -> dict[AccountRole,
 
 def _given(role: AccountRole, named: Mapping[AccountRole, Keypair], dev: DevConfig | None) -> GivenKey:
     return GivenKey(named.get(role), ADVICE[role] if dev is not None else "")
+
+
+def _engine(chain: NodeChain, keys: Mapping[bytes, Keypair], funded: Sequence[bytes]) -> Engine:
+    # Imported late: it needs parts of the development runtime, which no other node should load.
+    from cfnode.devchain.engine.engine import Engine
+    from cfnode.devchain.engine.liquidity import PROVIDER
+
+    return Engine(chain, {**keys, PROVIDER.public: PROVIDER}, funded)
+
+
+def _engine_control(
+    chain: NodeChain,
+    pool: TransactionPool,
+    author: Author,
+    voter: Voter,
+    snapshots: Snapshots,
+    engine: Engine,
+) -> DevControl:
+    from cfnode.devchain.engine.control import EngineControl
+
+    return EngineControl(chain, pool, author, voter, snapshots, engine)
 
 
 def _opening(

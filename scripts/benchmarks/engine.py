@@ -21,8 +21,8 @@ from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.state import BlockState
+from cfnode.devchain.authorities import ENGINE_SURI
 from cfnode.devchain.engine.engine import Engine
-from cfnode.devchain.engine.genesis import ENGINE_SURI
 from cfnode.node.chain.runtime_info import RuntimeInfo, RuntimeVersion
 from cfnode.store import Store
 from tests.support.devchain.engine import BROADCASTERS, Play, engine_spec, playing

@@ -25,10 +25,8 @@ from cfnode.devchain.engine.names import CHAINS, SIGNERS
 from cfnode.devchain.engine.signing import SCHEMES
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT
 
-__all__ = ["ENGINE_SURI", "limits", "with_engine"]
+__all__ = ["limits", "with_engine"]
 
-ENGINE_SURI: Final = "//Engine"
-"""The secret URI of the authority that `build-spec --engine` makes: the well-known accounts stay users."""
 PEER: Final = (0, 0)
 """Port and address of an authority's peer, to which no connection is made."""
 
