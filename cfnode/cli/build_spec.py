@@ -42,9 +42,13 @@ def _refuse_dev(ctx: click.Context, param: click.Parameter, value: bool) -> None
 @click.option(
     "--dev-authorities",
     metavar="SURI,SURI…",
-    default="//Alice,//Bob",
-    show_default=True,
-    help="Secret URIs of the new authorities; the first account is also the governance member.",
+    help="Secret URIs of the new authorities, of which the first is the governance member too. "
+    "[default: //Alice,//Bob; with --engine //Engine]",
+)
+@click.option(
+    "--engine",
+    is_flag=True,
+    help="Also write aggregate keys that `run --dev` knows, so that it signs, witnesses and sends there.",
 )
 @click.option(
     "--forget-time",
@@ -62,7 +66,12 @@ def _refuse_dev(ctx: click.Context, param: click.Parameter, value: bool) -> None
 @click.pass_context
 @verbatim_examples
 def build_spec(
-    ctx: click.Context, chain: str, dev_authorities: str, forget_time: bool, output: Path | None
+    ctx: click.Context,
+    chain: str,
+    dev_authorities: str | None,
+    engine: bool,
+    forget_time: bool,
+    output: Path | None,
 ) -> None:
     r"""Copy a chain specification with new authorities, for a chain of your own in the same runtime.
 
@@ -72,28 +81,38 @@ def build_spec(
     \b
       cfnode build-spec --chain berghain.chainspec.raw.json --dev-authorities //Alice,//Bob -o mine.json
       cfnode run --chain mine.json --dev --dev-authorities //Alice,//Bob
+      cfnode build-spec --chain berghain.chainspec.raw.json --engine -o mine.json
+      cfnode run --chain mine.json --dev
     """
     from cfnode.core.chainspec import genesis_hash, to_json
+    from cfnode.devchain.authorities import ENGINE_SURI
 
     if chain in BUILT_IN_NAMES and not Path(chain).exists():
         _refuse_built_in(ctx, chain)
+    suris = dev_authorities or (ENGINE_SURI if engine else "//Alice,//Bob")
     with explained_by_a_runtime():
-        spec, changes = _rewritten(chain, dev_authorities, forget_time)
+        spec, changes, notes = _rewritten(chain, suris, forget_time, engine)
         text = to_json(spec)
     for item in changes:
         if item.removed or item.written:
             click.echo(f"{item.item}: {item.removed} removed, {item.written} written", err=True)
+    for note in notes:
+        click.echo(f"engine: {note}", err=True)
     click.echo(f"genesis 0x{genesis_hash(spec).hex()}", err=True)
     with written_to(output) as file:
         file.write(text)
 
 
-def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, list[Rewritten]]:
+def _rewritten(
+    chain: str, suris: str, forget_time: bool, engine: bool
+) -> tuple[ChainSpec, list[Rewritten], list[str]]:
+    """Return the new chain, its rewritten items, and what the engine cannot do on it."""
     from cfnode.core.chainspec import ChainSpecError, RawGenesis
     from cfnode.core.chainspec.authorities import SpecAuthority, with_authorities
     from cfnode.core.scale import ByteCursor
     from cfnode.core.scale.metadata import decode_metadata
     from cfnode.devchain.authorities import named_authorities
+    from cfnode.devchain.engine.genesis import limits, with_engine
     from cfnode.devchain.runtime_choice import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
     from cfnode.store.spec_file import read_spec
@@ -104,4 +123,9 @@ def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, li
         raise ChainSpecError(chain, "genesis", "holds no state: a raw chain specification is needed")
     encoded = GenesisRuntime(spec.genesis, runtime_for).call("Metadata_metadata")
     metadata = decode_metadata(ByteCursor(encoded).bytes())
-    return with_authorities(spec, metadata, authorities, forget_time=forget_time)
+    rewritten, items = with_authorities(spec, metadata, authorities, forget_time=forget_time)
+    if not engine:
+        return rewritten, items, []
+    notes = list(limits(spec.genesis, metadata))
+    rewritten, more_items = with_engine(rewritten, metadata, [authority.aura for authority in authorities])
+    return rewritten, [*items, *more_items], notes

@@ -21,6 +21,7 @@ __all__ = [
     "TransferParams",
     "VaultCall",
     "all_batch",
+    "batch_transfers",
     "call_data",
     "decode_call",
     "execute_x_swap_and_call",
@@ -35,6 +36,9 @@ NATIVE_TOKEN = b"\xee" * 20
 
 WORD = 32
 _ADDRESS = 20
+_SELECTOR, _TRANSFER_WORDS = 4, 3
+_TRANSFERS = 5
+"""The word of a batch's arguments that says where its transfers begin: three of the signature, two arrays."""
 _BITS = {"uint32": 32, "uint256": 256, "address": 160}
 
 
@@ -124,6 +128,25 @@ def all_batch(
             _array([transfer.words for transfer in transfers]),
         ],
     )
+
+
+def batch_transfers(data: bytes) -> list[TransferParams]:
+    """Return the transfers of the data of an `allBatch`; none of any other call. Raises ScaleError."""
+    if data[:_SELECTOR] != all_batch((), (), ()).selector:
+        return []
+    arguments = data[_SELECTOR:]
+    start = _read_word(arguments, _TRANSFERS * WORD)
+    count, size = _read_word(arguments, start), _TRANSFER_WORDS * WORD
+    if count * size > len(arguments):
+        raise ScaleError(f"{count} transfers do not fit in a call of {len(data)} bytes")
+    return [_transfer(arguments, start + WORD + number * size) for number in range(count)]
+
+
+def _transfer(data: bytes, offset: int) -> TransferParams:
+    token, recipient, amount = (_read_word(data, offset + part * WORD) for part in range(_TRANSFER_WORDS))
+    if (token | recipient) >> _BITS["address"]:
+        raise ScaleError("a word of the call does not fit in its type address")
+    return TransferParams(token.to_bytes(_ADDRESS, "big"), recipient.to_bytes(_ADDRESS, "big"), amount)
 
 
 def execute_x_swap_and_call(

@@ -20,6 +20,8 @@ from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.devchain.runtime.well_known import authority_uri
 
+ENGINE_SURI = "//Engine"
+"""The secret URI of the authority that `build-spec --engine` makes: the well-known accounts stay users."""
 MAX_DEV_AUTHORITIES = 1_000
 MAX_AUTHORITIES_BYTES = 1024 * 1024
 MAX_DEV_WEIGHT = 1_000_000

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -20,30 +20,35 @@ from cfnode.core.chainspec import ChainSpec, RawGenesis
 from cfnode.core.keys import Keypair
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
-from cfnode.devchain.authorities import AuthorityKeys, read_authorities
+from cfnode.devchain.authorities import ENGINE_SURI, AuthorityKeys, read_authorities, well_known
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.registration import BROKER_ROLE, PROVIDER_ROLE, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
-from cfnode.devchain.runtime_choice import RUNTIMES
+from cfnode.devchain.runtime_choice import RUNTIMES, runs_development
 from cfnode.devchain.snapshots import SnapshotDeposit, Snapshots
 from cfnode.devchain.spec import DEVELOPMENT, load_spec
 from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
+from cfnode.node.chain.chain import NodeChain
 from cfnode.node.config import Config
 from cfnode.node.node import Node
+from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.restarts import supervise
 from cfnode.node.signing.key import GivenKey
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
 
+if TYPE_CHECKING:
+    from cfnode.devchain.engine.engine import Engine
+
 __all__ = ["DevelopmentChain", "development_chain", "run"]
 
 KEYS_AT_HAND = 6
-"""Number of well-known authorities: //Alice to //Ferdie."""
+"""Number of well-known authorities: //Alice to //Ferdie. A chain from a file may have the engine's too."""
 
 ADVICE = {
     BROKER_ROLE: "start the node with --dev-broker //Alice",
@@ -72,8 +77,10 @@ class DevelopmentChain:
         signing = [keypair for keypair in (node.broker, node.provider) if keypair is not None]
         for account in signing:
             account.repeat_signatures()
+        funded = list({keypair.account: None for keypair in signing})
         self.config = dev
         self.clock = clock
+        self.engine = None if runs_development(node.spec) else _engine(node.chain, aura, funded)
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
         self.round_voter = RoundVoter(
             node.chain, self.voter, grandpa, node.sync.finality, dev.finality_lag, record
@@ -87,15 +94,18 @@ class DevelopmentChain:
             aura,
             seal=dev.seal,
             block_time_ms=dev.block_time,
-            funded=list({keypair.account: None for keypair in signing}),
+            funded=funded,
             opening=_opening(
-                [Registration(node.chain, key.repeatable(), role) for role, key in named.items()]
+                self.engine,
+                [Registration(node.chain, key.repeatable(), role) for role, key in named.items()],
             ),
             on_block=node.metrics.block_proposed,
         )
         snapshots_path = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
         self.snapshots = Snapshots(snapshots_path, node, self.author, self.voter, clock)
-        self.control = DevControl(node.chain, node.pool, self.author, self.voter, self.snapshots)
+        self.snapshots.engine = self.engine
+        parts = (node.chain, node.pool, self.author, self.voter, self.snapshots)
+        self.control = DevControl(*parts) if self.engine is None else _engine_control(*parts, self.engine)
         self.swaps = SwapIndex(node.chain)
         self.swap_log = SwapLog(node.chain)
 
@@ -179,25 +189,53 @@ def _given(role: AccountRole, named: Mapping[AccountRole, Keypair], dev: DevConf
     return GivenKey(named.get(role), ADVICE[role] if dev is not None else "")
 
 
-def _opening(registrations: Sequence[Registration]) -> Callable[[bytes], Awaitable[list[bytes]]] | None:
-    """Return a function that gives the transactions to register the accounts; None if there are none."""
+def _engine(chain: NodeChain, keys: Mapping[bytes, Keypair], funded: Sequence[bytes]) -> Engine:
+    # Imported late: it needs parts of the development runtime, which no other node should load.
+    from cfnode.devchain.engine.engine import Engine
+    from cfnode.devchain.engine.liquidity import PROVIDER
+
+    return Engine(chain, {**keys, PROVIDER.public: PROVIDER}, funded)
+
+
+def _engine_control(
+    chain: NodeChain,
+    pool: TransactionPool,
+    author: Author,
+    voter: Voter,
+    snapshots: Snapshots,
+    engine: Engine,
+) -> DevControl:
+    from cfnode.devchain.engine.control import EngineControl
+
+    return EngineControl(chain, pool, author, voter, snapshots, engine)
+
+
+def _opening(
+    engine: Engine | None, registrations: Sequence[Registration]
+) -> Callable[[bytes], Awaitable[list[bytes]]] | None:
+    """Return a function that gives the first transactions of a block; None if there are none.
+
+    The engine's come first: they fund the accounts that are registered.
+    """
 
     async def transactions(parent: bytes) -> list[bytes]:
-        return [
+        engine_transactions = [] if engine is None else await engine.opening(parent)
+        return engine_transactions + [
             transaction
             for registration in registrations
             for transaction in await registration.transactions(parent)
         ]
 
-    return transactions if registrations else None
+    return transactions if registrations or engine is not None else None
 
 
 def _authorities(config: Config, dev: DevConfig | None) -> tuple[AuthorityKeys, ...]:
     """Return the authorities whose keys this node has; by default well-known ones."""
     if dev is None:
         return ()
-    default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
-    return read_authorities(dev.authorities, default=default)
+    if config.chain == DEVELOPMENT or dev.authorities is not None:
+        return read_authorities(dev.authorities)
+    return (*well_known(KEYS_AT_HAND), AuthorityKeys.from_suri(ENGINE_SURI))
 
 
 def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:

@@ -37,8 +37,11 @@ BROKER_ROLE = AccountRole("Broker", SubmittedCall("Swapping", "register_as_broke
 PROVIDER_ROLE = AccountRole(
     "LiquidityProvider", SubmittedCall("LiquidityProvider", "register_lp_account"), PROVIDER_KEY
 )
-UNREGISTERED = (None, "Unregistered")
-"""Roles of an account that may take another one; None: the account has not been funded yet."""
+UNREGISTERED = (None, "Unregistered", "None")
+"""Roles of an account that may take another one; None: the account has not been funded yet.
+
+The last is the name in releases before 1.3.
+"""
 MAX_REGISTRATION_ATTEMPTS = 3
 """Blocks that try to register the account: after three failures a retry would fail too."""
 

@@ -63,8 +63,8 @@ class RotationResult:
     def _receive_request(self, event: BlockEvent) -> None:
         assert isinstance(event.fields, dict)
         transaction, chain = event.fields["transaction_payload"], event.pallet.removesuffix("Broadcaster")
-        if transaction["data"].startswith(set_agg_key(bytes(32), odd=False).selector):
-            number = event.fields["broadcast_id"]
+        if transaction.get("data", b"").startswith(set_agg_key(bytes(32), odd=False).selector):
+            number = event.fields.get("broadcast_attempt_id", event.fields)["broadcast_id"]  # before 1.5
             self.calls.append(RotationCall(chain, number, transaction["contract"], transaction["data"]))
 
     def is_over(self, best: int) -> bool:

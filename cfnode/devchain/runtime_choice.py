@@ -6,9 +6,11 @@ command line starts, on the main net too, chooses its runtime here.
 
 from __future__ import annotations
 
+from cfnode.core.chainspec import ChainSpec, RawGenesis
+from cfnode.core.state import CODE
 from cfnode.runtime.calls import Runtime
 
-__all__ = ["RUNTIMES", "runtime_for"]
+__all__ = ["RUNTIMES", "runs_development", "runtime_for"]
 
 RUNTIMES = f"{__name__}:runtime_for"
 """The name of `runtime_for`, for the executor process."""
@@ -27,3 +29,9 @@ def runtime_for(code: bytes) -> Runtime:
     from cfnode.runtime.wasm.runtime import wasm_runtime
 
     return wasm_runtime(code)
+
+
+def runs_development(spec: ChainSpec) -> bool:
+    """Return whether a chain begins in the development runtime."""
+    genesis = spec.genesis
+    return isinstance(genesis, RawGenesis) and genesis.top.get(CODE, b"").startswith(_MARK)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, Protocol
 
 import trio
 
@@ -59,7 +60,14 @@ class _Snapshot:
     slots: tuple[int | None, int]
     finality: tuple[bool, frozenset[int]]
     signs: bool
+    holds: Any
     announced: dict[EncodedAddress, SnapshotDeposit]
+
+
+class HoldsOwner(Protocol):
+    """The engine of a chain in its own runtime: what a test holds back there is no part of the state."""
+
+    holds: Any
 
 
 class Snapshots:
@@ -73,6 +81,7 @@ class Snapshots:
         self._clock = clock
         self._snapshots: dict[int, _Snapshot] = {}
         self._last = 0
+        self.engine: HoldsOwner | None = None
         self.announced: dict[EncodedAddress, SnapshotDeposit] = {}
         """Announced deposits by address: the newest of each. The chain itself records only boosted ones."""
 
@@ -135,6 +144,7 @@ class Snapshots:
             slots=self._clock.position,
             finality=(self._voter.is_held, self._voter.silent),
             signs=self._author.signs,
+            holds=None if self.engine is None else self.engine.holds,
             announced=dict(self.announced),
         )
 
@@ -146,6 +156,8 @@ class Snapshots:
         self._clock.position = snapshot.slots
         self._voter.restore(*snapshot.finality)
         self._author.signs = snapshot.signs
+        if self.engine is not None:
+            self.engine.holds = snapshot.holds
         self.announced.clear()
         self.announced.update(snapshot.announced)
 

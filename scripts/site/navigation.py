@@ -65,7 +65,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "guide/sdk*",
         ),
         "Recovery": ("guide/recover.md", "guide/recover-programs.md", "guide/recover*"),
-        "Tests": ("guide/development-chain.md", "guide/testing.md", "guide/*"),
+        "Tests": ("guide/development-chain.md", "guide/testing.md", "guide/real-runtime.md", "guide/*"),
         "Scenarios": ("guide/scenarios.md", "guide/scenarios/*", "guide/provide-and-withdraw.md"),
     },
     "Reference": {

@@ -17,6 +17,7 @@ from cfnode.core.chainspec import RawGenesis, parse, to_json
 from cfnode.core.scale import encode_compact
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.devchain.engine.signing import SCHEMES
 from tests.conftest import shared
 from tests.core.live_state import ACCOUNTS, NOW, live_state, spec_of
 
@@ -94,3 +95,21 @@ def test_nothing_is_written_where_an_item_cannot_be_read(live: tuple[Metadata, P
     assert done.exit_code == ExitCode.CONFIGURATION
     assert "Governance.Members" in done.output and "GovernanceCouncil {members: BTreeSet(" in done.output
     assert not (tmp_path / "mine.json").exists()
+
+
+def test_an_engine_gets_the_keys_of_todays_runtimes(live: tuple[Metadata, Path], tmp_path: Path) -> None:
+    metadata, path = live
+    done = built(path, tmp_path / "mine.json", "--engine")
+    assert done.exit_code == 0, done.output
+    copy = parse((tmp_path / "mine.json").read_bytes(), "mine").genesis
+    assert isinstance(copy, RawGenesis)
+    present = metadata.storage("Validator", "CurrentEpoch")
+    epoch = present.decode(copy.top.get(present.prefix))
+    for scheme in ("Evm", "Bitcoin", "Polkadot"):
+        keys = metadata.storage(f"{scheme}ThresholdSigner", "Keys")
+        assert keys.decode(copy.top[keys.key(epoch)]) == SCHEMES[scheme].generated(epoch)
+    bidders = metadata.storage("Validator", "ActiveBidder")
+    assert bidders.decode(copy.top[bidders.prefix]) == sorted(ACCOUNTS)
+    said = [line for line in done.stderr.splitlines() if line.startswith("engine: ")]
+    assert said[0] == "engine: safe mode stops nothing"
+    assert said[-1].startswith("engine: the engine votes in no elections")

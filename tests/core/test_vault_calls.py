@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 
 from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
+from cfnode.core.scale import ScaleError
 from cfnode.core.schnorr import ORDER, Signature
 from cfnode.core.vault_calls import (
     NATIVE_TOKEN,
     ReplayProtection,
     TransferParams,
     all_batch,
+    batch_transfers,
     execute_x_swap_and_call,
     set_agg_key,
     transfer_fallback,
@@ -104,6 +107,7 @@ def test_arguments_are_encoded_as_another_implementation_does(
     ]
     encoded = eth_abi.encode([*types, "(address,address,uint256)[]"], values)
     assert batch.data(9, signature) == batch.selector + encoded
+    assert batch_transfers(batch.selector + encoded) == [TransferParams(*each) for each in transfers]
     transfer = (NATIVE_TOKEN, b"\x02" * 20, 5)
     call = execute_x_swap_and_call(TransferParams(*transfer), 3, b"", message)
     types = ["(uint256,uint256,address)", "(address,address,uint256)", "uint32", "bytes", "bytes"]
@@ -128,3 +132,13 @@ def test_a_spoiled_signature_is_none(spoiled: str) -> None:
     said = keccak_256(b"other") if spoiled == "message" else message
     assert schnorr.verify(public, message, signature)
     assert not schnorr.verify(public, said, others.get(spoiled, signature))
+
+
+@given(st.binary(max_size=400))
+def test_no_batch_makes_the_reader_of_transfers_raise_another_error(arguments: bytes) -> None:
+    with suppress(ScaleError):
+        batch_transfers(all_batch((), (), ()).selector + arguments)
+
+
+def test_another_call_has_no_transfers() -> None:
+    assert batch_transfers(set_agg_key(bytes(32), odd=False).data(1, Signature(bytes(32), bytes(20)))) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.world
 
 CHAINS = "docs/guide/development-chain.md"
+REAL = "docs/guide/real-runtime.md"
 
 
 def start_of(commands: str) -> tuple[str, str]:
@@ -38,6 +40,17 @@ def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> No
     with started_by(tmp_path, run) as node:
         assert node.call("state_getRuntimeVersion")["specVersion"] == 100
         wait_until(lambda: final(node) > 0, "the copy finalizes a block")
+
+
+def test_a_swap_in_the_real_runtime(berghain_spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "berghain.chainspec.raw.json").symlink_to(berghain_spec)
+    Shell(tmp_path).run(block(REAL, "cfnode build-spec"))
+    with started_by(tmp_path, block(REAL, "cfnode run --chain")) as node:
+        shell = Shell(tmp_path, node.url)
+        shell.run(block(REAL, "cfnode wait"))
+        channel = json.loads(shell.run(block(REAL, "cfnode rpc")))
+        shell.run(block(REAL, "cfnode dev deposit").replace("0x…", channel["address"]))
+        wait_until(lambda: "has arrived on Bitcoin" in node.log, "the payout arrives")
 
 
 @only_whole

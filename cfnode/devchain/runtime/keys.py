@@ -28,8 +28,10 @@ __all__ = [
     "TOKENS",
     "AggKey",
     "bitcoin_public_key",
+    "bitcoin_secret",
     "evm_key",
     "evm_secret",
+    "polkadot_pair",
     "polkadot_public_key",
     "secret_of",
     "signer_key",
@@ -107,7 +109,12 @@ def evm_secret(epoch: int = GENESIS_EPOCH) -> bytes:
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def bitcoin_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
     """Return the x-only aggregate key (32 bytes) of the Bitcoin vault."""
-    return PrivateKey(_labelled(f"{_of(epoch)}Bitcoin key")).public_key.format()[1:]
+    return PrivateKey(bitcoin_secret(epoch)).public_key.format()[1:]
+
+
+def bitcoin_secret(epoch: int = GENESIS_EPOCH) -> bytes:
+    """Return the secret scalar (32 bytes) of the Bitcoin vault's key of an epoch."""
+    return _labelled(f"{_of(epoch)}Bitcoin key")
 
 
 @lru_cache(maxsize=MAX_CACHED_KEYS)
@@ -119,7 +126,12 @@ def solana_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def polkadot_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
     """Return the aggregate key (32 bytes) that acts for the vault on Assethub."""
-    return Keypair.from_seed(_labelled(f"{_of(epoch)}Polkadot key")).public
+    return polkadot_pair(epoch).public
+
+
+def polkadot_pair(epoch: int = GENESIS_EPOCH) -> Keypair:
+    """Return the key pair of an epoch that acts for the vault; it signs equal messages with equal bytes."""
+    return Keypair.from_seed(_labelled(f"{_of(epoch)}Polkadot key")).repeatable()
 
 
 def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> AggKey:

@@ -91,7 +91,10 @@ class SigningAccount:
         return await self._asking.once((finalized, chain), lambda: self._allocated_at(finalized, chain))
 
     async def _allocated_at(self, block: bytes, chain: str) -> frozenset[int]:
-        method = (await self._chain.runtime_at(block)).metadata.api_method(PREALLOCATED)
+        metadata = (await self._chain.runtime_at(block)).metadata
+        if not metadata.has_api(PREALLOCATED):
+            return frozenset()  # runtimes before 2.2 prepare no addresses
+        method = metadata.api_method(PREALLOCATED)
         output = await self._chain.queries.call(block, PREALLOCATED, method.encode_args(self.account, chain))
         allocated: frozenset[int] = frozenset(method.decode(output))
         self._allocated[chain] = block, allocated

@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.node.signing.account import SigningAccount
-from cfnode.node.signing.outcome import EventError, Inclusion
+from cfnode.node.signing.outcome import EventError, Inclusion, SubmissionError
 from cfnode.node.signing.submission import SubmittedCall
 from cfnode.swaps.events import Name
 
 Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
+
+
+FIRST_CHANNEL_CALL = "request_swap_deposit_address"
+"""The call that opens a channel in releases without affiliates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,32 @@ class BrokerChannelRequest:
                 "affiliate_fees": list(self.affiliate_fees),
                 "refund_parameters": self.refund_parameters,
                 "dca_parameters": self.dca_parameters,
+            },
+        )
+
+    @property
+    def first_call(self) -> SubmittedCall:
+        """The extrinsic's call in the first releases, which know no terms. Raises SubmissionError.
+
+        Terms that such a runtime would not keep are refused, never dropped.
+        """
+        terms = {
+            "refund_parameters.min_price": self.refund_parameters["min_price"],
+            "boost_fee": self.boost_fee,
+            "affiliate_fees": self.affiliate_fees,
+            "dca_parameters": self.dca_parameters,
+        }
+        if unknown := next((name for name, value in terms.items() if value), None):
+            raise SubmissionError(f"this runtime has no {unknown}: leave it out, or give 0")
+        return SubmittedCall(
+            "Swapping",
+            FIRST_CHANNEL_CALL,
+            {
+                "source_asset": self.source_asset,
+                "destination_asset": self.destination_asset,
+                "destination_address": self.destination_address,
+                "broker_commission_bps": self.broker_commission,
+                "channel_metadata": self.channel_metadata,
             },
         )
 
@@ -115,8 +145,14 @@ class BrokerClient(SigningAccount):
         Return with the block that includes the call if the channel was preallocated, else only with
         finality: until then, a fork could assign the address to another broker.
         """
+        metadata = (await self._chain.runtime_at(self._chain.best.hash)).metadata
+        call = request.call
+        if not metadata.has_call(call.pallet, call.name) and metadata.has_call(
+            call.pallet, FIRST_CHANNEL_CALL
+        ):
+            call = request.first_call
         return _channel(
-            await self.opened(request.call, request.source_asset, ("Swapping", Name.SWAP_CHANNEL))
+            await self.opened(call, request.source_asset, ("Swapping", Name.SWAP_CHANNEL)), request
         )
 
     async def request_account_creation_deposit_address(
@@ -234,7 +270,7 @@ def _account_channel(inclusion: Inclusion) -> AccountChannel:
     )
 
 
-def _channel(inclusion: Inclusion) -> BrokerChannel:
+def _channel(inclusion: Inclusion, request: BrokerChannelRequest) -> BrokerChannel:
     event = inclusion.event("Swapping", Name.SWAP_CHANNEL)
     try:
         return BrokerChannel(
@@ -243,8 +279,8 @@ def _channel(inclusion: Inclusion) -> BrokerChannel:
             inclusion.block.number,
             event["channel_id"],
             event["source_chain_expiry_block"],
-            event["channel_opening_fee"],
-            event["refund_parameters"],
+            event.get("channel_opening_fee", 0),  # the first releases have no fee, and no refunds
+            event.get("refund_parameters", request.refund_parameters),
         )
     except KeyError as error:
         raise EventError(f"Swapping.{Name.SWAP_CHANNEL}", f"it has no field {error}") from error

@@ -16,7 +16,7 @@ from cfnode.core.scale.metadata.tables import (
     RuntimeApiMetadata,
 )
 from cfnode.core.scale.registry import Codec, TypeRegistry
-from cfnode.core.scale.types import Variant, Variants
+from cfnode.core.scale.types import Field, Variant, Variants
 
 __all__ = ["Metadata"]
 
@@ -123,6 +123,16 @@ class Metadata:
         if variant is None:
             raise NotInMetadataError(f"the pallet {pallet.name} has no error {index}")
         return pallet.name, variant.name, " ".join(line.strip() for line in variant.docs).strip()
+
+    def call_fields(self, pallet: str, name: str) -> tuple[Field, ...] | None:
+        """Return the fields of a call; None if the runtime has no such call."""
+        found = self._index.pallets.get(pallet)
+        calls = self._variants_of(None if found is None else found.calls).values()
+        return next((variant.fields for variant in calls if variant.name == name), None)
+
+    def has_call(self, pallet: str, name: str) -> bool:
+        """Return whether the runtime has a call."""
+        return self.call_fields(pallet, name) is not None
 
     def event_names(self, pallet: str) -> tuple[str, ...]:
         """Return the names of a pallet's events, in the order of their indices."""

@@ -1,0 +1,244 @@
+"""Swaps in the official genesis runtime (spec 100), signed, witnessed and sent by the engine in the node."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cfnode.cli.build_spec import build_spec
+from cfnode.cli.client import CallRefused
+from cfnode.core import ss58
+from cfnode.core.amm import RangePool
+from tests.lengths import repeats
+from tests.support.devchain.engine import BROADCASTERS, RECEIVERS, Play, engine_spec, named, playing
+
+SIGNERS = ("EthereumThresholdSigner", "BitcoinThresholdSigner", "PolkadotThresholdSigner")
+PAIRS = [(source, target) for source in BROADCASTERS for target in BROADCASTERS if source != target]
+ETHEREUM, BITCOIN = "EthereumBroadcaster", "BitcoinBroadcaster"
+
+
+@pytest.fixture(scope="module")
+def spec(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    official: Path = request.getfixturevalue("berghain_spec")
+    path = tmp_path_factory.mktemp("engine") / "mine.json"
+    said = engine_spec(official, path).stderr.splitlines()
+    assert "EthereumVault.Vaults: 1 removed, 1 written" in said
+    assert "BitcoinVault.Vaults: 0 removed, 1 written" in said
+    assert "engine: safe mode stops nothing" in said
+    return path
+
+
+@pytest.fixture(scope="module")
+def play(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
+    """One chain with three pools for all tests of this file that leave it whole."""
+    with playing(spec, tmp_path_factory.mktemp("node")) as play:
+        play.begin("Eth", "Btc", "Dot")
+        yield play
+
+
+def assert_nothing_waits(play: Play) -> None:
+    for _ in range(3):
+        play.block()
+    assert {name: play.count(name, "PendingCeremonies") for name in SIGNERS} == dict.fromkeys(SIGNERS, 0)
+    broadcasters = BROADCASTERS.values()
+    assert {name: play.count(name, "AwaitingBroadcast") for name in broadcasters} == dict.fromkeys(
+        broadcasters, 0
+    )
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_swap_succeeds_in_four_blocks(play: Play, source: str, target: str) -> None:
+    address = play.channel(source, target)
+    deposited = play.deposit(address, source)
+    (executed,) = named(deposited, "SwapExecuted")
+    (egress,) = named(deposited, "SwapEgressScheduled")
+    assert (executed["source_asset"], executed["destination_asset"]) == (source, target)
+    assert egress["amount"] == executed["egress_amount"]
+    blocks, _ = play.until(BROADCASTERS[target], "BroadcastSuccess")
+    assert 2 + blocks == 4  # channel, deposit and swap, signature, success
+    assert_nothing_waits(play)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_the_real_pools_pay_what_the_nodes_own_arithmetic_pays(play: Play, source: str, target: str) -> None:
+    """The two runtimes judge each other: `core.amm` is what the development runtime swaps with."""
+    address = play.channel(source, target)
+    first, second = pool_of(play, source), pool_of(play, target)
+    events = play.deposit(address, source)
+    (executed,), (taken,) = named(events, "SwapExecuted"), named(events, "NetworkFeeTaken")
+    dollars = first.swap("base", number(executed["deposit_amount"])).output
+    assert number(executed["intermediate_amount"]) + number(taken["fee_amount"]) == dollars
+    assert abs(number(taken["fee_amount"]) * 1000 - dollars) <= 500  # a thousandth, rounded to the nearest
+    paid = second.swap("quote", number(executed["intermediate_amount"])).output
+    assert paid == number(executed["egress_amount"])
+    play.until(BROADCASTERS[target], "BroadcastSuccess")
+
+
+def pool_of(play: Play, asset: str) -> RangePool:
+    """The range orders of a pool, all over all prices, as the node's own arithmetic has them."""
+    pool = play.value("LiquidityPools", "Pools", {"assets": {"zero": asset, "one": "Usdc"}})
+    stored = pool["pool_state"]["range_orders"]
+    price, liquidity = stored["current_sqrt_price"], stored["current_liquidity"]
+    return RangePool.full_range((b"", 0), price, liquidity, stored["fee_hundredth_pips"])
+
+
+def number(value: int | str) -> int:
+    """An amount of an event: JSON has large ones in hex."""
+    return int(value, 16) if isinstance(value, str) else value
+
+
+def test_a_receiver_that_refuses_its_transfer_is_reported_and_the_batch_succeeds(play: Play) -> None:
+    receiver = "0x" + RECEIVERS["Eth"][1].hex()
+    play.call("dev_failReceiver", receiver, "Eth")
+    (executed,) = named(play.deposit(play.channel("Btc", "Eth"), "Btc"), "SwapExecuted")
+    _, failed = play.until("EthereumIngressEgress", "VaultTransferFailed")
+    assert (failed["destination_address"], failed["amount"]) == (receiver, executed["egress_amount"])
+    play.call("dev_failReceiver", receiver, "Eth", False)
+    assert_nothing_waits(play)
+
+
+def test_equal_deposits_of_one_block_height_all_count(play: Play) -> None:
+    address = play.channel("Eth", "Btc")
+    amounts = [named(play.deposit(address, "Eth"), "SwapExecuted")[0]["deposit_amount"] for _ in range(3)]
+    assert amounts == [hex(10**18)] * 3
+
+
+def test_a_deposit_without_a_channel_is_refused_with_the_runtimes_reason(play: Play) -> None:
+    with pytest.raises(CallRefused, match="InvalidDepositAddress"):
+        play.call("dev_deposit", "0x" + "77" * 20, "Eth", 10**18)
+
+
+def test_funds_reach_an_account_each_time(play: Play) -> None:
+    account = ss58.encode(b"\x5e" * 32)
+    for _ in range(2):
+        play.call("dev_fundAccount", account, 10**18)
+    assert play.value("Flip", "Account", b"\x5e" * 32)["balance"] == 2 * 10**18
+
+
+def test_a_failing_broadcast_is_aborted_and_the_next_one_succeeds(play: Play) -> None:
+    play.call("dev_abortBroadcast", "Bitcoin")
+    play.deposit(play.channel("Eth", "Btc"), "Eth")
+    _, aborted = play.until(BITCOIN, "BroadcastAborted")
+    play.deposit(play.channel("Eth", "Btc"), "Eth")
+    _, succeeded = play.until(BITCOIN, "BroadcastSuccess")
+    assert succeeded["broadcast_id"] == aborted["broadcast_id"] + 1
+    assert_nothing_waits(play)
+
+
+def test_held_signatures_and_held_transactions_wait(play: Play) -> None:
+    play.call("dev_holdSignatures", True)
+    play.deposit(play.channel("Eth", "Dot"), "Eth")
+    play.block()
+    assert play.count("PolkadotThresholdSigner", "PendingCeremonies") == 1
+    play.call("dev_holdBroadcasts", "Polkadot", True)
+    play.call("dev_holdSignatures", False)
+    for _ in range(3):
+        play.block()
+    assert play.count("PolkadotBroadcaster", "AwaitingBroadcast") == 1
+    play.call("dev_holdBroadcasts", "Polkadot", False)
+    assert_nothing_waits(play)
+
+
+def test_heights_follow_the_clock(play: Play) -> None:
+    before = play.value("BitcoinChainTracking", "CurrentChainState")["block_height"]
+    play.call("dev_timeTravel", 3_600_000)
+    for _ in range(3):
+        play.block()
+    assert play.value("BitcoinChainTracking", "CurrentChainState")["block_height"] == before + 6
+
+
+def test_a_fork_in_a_ceremony_is_signed_on_both_sides(play: Play) -> None:
+    play.deposit(play.channel("Btc", "Eth"), "Btc")
+    parent = play.call("chain_getBlockHash")
+    sides = [play.call("dev_newBlock", parent), play.call("dev_newBlock", parent)]
+    assert sides[0] != sides[1]
+    for side in sides:
+        assert named(play.events(side), "ThresholdSignatureSuccess")
+    assert_nothing_waits(play)
+
+
+def test_a_revert_brings_the_ceremony_back(play: Play) -> None:
+    play.deposit(play.channel("Eth", "Btc"), "Eth")
+    snapshot = play.call("dev_snapshot")
+    play.until(BITCOIN, "BroadcastSuccess")
+    play.call("dev_revert", snapshot)
+    blocks, _ = play.until(BITCOIN, "BroadcastSuccess")
+    assert blocks == 2
+
+
+def test_what_the_runtime_cannot_do_is_refused_with_the_reason(play: Play) -> None:
+    for method, *params in (
+        ("dev_nextEpoch",),
+        ("dev_upgrade", "2.2.9"),
+        ("dev_setOracle", "Btc", 1),
+        ("dev_setBoost", "Btc", 1),
+    ):
+        with pytest.raises(CallRefused, match="this chain runs in the chain's own runtime: "):
+            play.call(method, *params)
+
+
+def test_the_council_is_the_engine(play: Play) -> None:
+    play.call("dev_govern", "Swapping", "set_minimum_swap_amount", {"asset": "Eth", "amount": 7})
+    assert play.value("Swapping", "MinimumSwapAmount", "Eth") == 7
+    with pytest.raises(CallRefused, match="InvalidFeeAmount"):
+        fields = {"base_asset": "Flip", "pair_asset": "Usdc", "fee_hundredth_pips": 10**7, "initial_price": 1}
+        play.call("dev_govern", "LiquidityPools", "new_pool", fields)
+
+
+def test_keys_rotate_and_the_new_ones_sign(play: Play) -> None:
+    old = {
+        vault: play.value(vault, "CurrentVaultEpochAndState") for vault in ("EthereumVault", "BitcoinVault")
+    }
+    rotated = play.call("dev_rotate")
+    assert rotated["epoch"] == old["EthereumVault"]["epoch_index"] + 1
+    assert [call["chain"] for call in rotated["transactions"]] == ["Ethereum"]
+    for vault in old:
+        assert play.value(vault, "CurrentVaultEpochAndState")["epoch_index"] == rotated["epoch"]
+    for source, target in PAIRS:
+        play.deposit(play.channel(source, target), source)
+        play.until(BROADCASTERS[target], "BroadcastSuccess")
+    assert_nothing_waits(play)
+
+
+def test_many_swaps_in_a_row_leave_nothing_behind(play: Play) -> None:
+    done, swaps = 0, repeats(200, 12)
+    for number in range(swaps):
+        source, target = PAIRS[number % len(PAIRS)]
+        done += len(named(play.deposit(play.channel(source, target), source), "SwapExecuted"))
+    assert done == swaps
+    assert_nothing_waits(play)
+
+
+def test_a_kill_in_a_swap_changes_nothing(spec: Path, tmp_path: Path) -> None:
+    with playing(spec, tmp_path) as play:
+        play.begin("Eth", "Btc")
+        play.deposit(play.channel("Eth", "Btc"), "Eth")
+        play.node.stop(signal.SIGKILL)
+    with playing(spec, tmp_path, log_name="again.log") as play:
+        blocks = play.until(BITCOIN, "BroadcastSuccess")[0]
+        assert blocks <= 4  # the last blocks may have been lost with the process
+        assert_nothing_waits(play)
+
+
+def test_two_of_three_authorities_are_enough(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    official: Path = request.getfixturevalue("berghain_spec")
+    path = tmp_path / "three.json"
+    engine_spec(official, path, "--dev-authorities=//Engine,//Charlie,//Elsewhere")
+    with playing(path, tmp_path, "--dev-authorities=//Engine,//Charlie") as play:
+        play.begin("Eth", "Btc")
+        play.deposit(play.channel("Eth", "Btc"), "Eth")
+        play.until(BITCOIN, "BroadcastSuccess")
+
+
+def test_a_chain_with_other_keys_is_left_alone(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    official: Path = request.getfixturevalue("berghain_spec")
+    path = tmp_path / "other.json"
+    arguments = [f"--chain={official}", f"--output={path}"]
+    assert CliRunner().invoke(build_spec, arguments, catch_exceptions=False).exit_code == 0
+    with playing(path, tmp_path) as play:
+        play.block()
+        assert "make it with build-spec --engine" in play.node.log
