@@ -1,0 +1,1 @@
+"""Tests of the engine, which plays swaps in a chain's own runtime."""
