@@ -1,0 +1,1 @@
+"""Tests of the engine of the development chain, which runs any runtime."""

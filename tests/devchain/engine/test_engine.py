@@ -79,7 +79,7 @@ def test_the_real_pools_pay_what_the_nodes_own_arithmetic_pays(play: Play, sourc
 
 
 def pool_of(play: Play, asset: str) -> RangePool:
-    """The range orders of a pool, all over all prices, as the node's own arithmetic has them."""
+    """Return the range orders of a pool, all over all prices, as the node's own arithmetic has them."""
     pool = play.value("LiquidityPools", "Pools", {"assets": {"zero": asset, "one": "Usdc"}})
     stored = pool["pool_state"]["range_orders"]
     price, liquidity = stored["current_sqrt_price"], stored["current_liquidity"]
@@ -87,7 +87,7 @@ def pool_of(play: Play, asset: str) -> RangePool:
 
 
 def number(value: int | str) -> int:
-    """An amount of an event: JSON has large ones in hex."""
+    """Return an amount of an event: JSON has large ones in hex."""
     return int(value, 16) if isinstance(value, str) else value
 
 

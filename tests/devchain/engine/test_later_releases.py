@@ -68,7 +68,7 @@ def answers(metadata: Metadata, state: Written) -> list[Answer]:
 
 
 def calls(given: list[Answer], kind: type) -> dict[tuple[str, str], Any]:
-    """The fields of the calls of a kind, by pallet and name."""
+    """Return the fields of the calls of a kind, by pallet and name."""
     made = {}
     for answer in given:
         if isinstance(answer, kind):
@@ -78,7 +78,7 @@ def calls(given: list[Answer], kind: type) -> dict[tuple[str, str], Any]:
 
 
 def keygen_phase(metadata: Metadata, scheme: str) -> str:
-    """The name in this release of the phase in which a key is generated."""
+    """Return the name in this release of the phase in which a key is generated."""
     item = metadata.storage(f"{scheme}ThresholdSigner", "PendingKeyRotation")
     definition = metadata.registry.type(item.value.type_id).definition
     assert isinstance(definition, Variants)
