@@ -1,1 +1,1 @@
-"""Tests of the engine, which plays swaps in a chain's own runtime."""
+"""Tests of the engine of the development chain, which runs any runtime."""

@@ -79,7 +79,7 @@ def test_the_real_pools_pay_what_the_nodes_own_arithmetic_pays(play: Play, sourc
 
 
 def pool_of(play: Play, asset: str) -> RangePool:
-    """Return the range orders of a pool, all over all prices, for the node's own arithmetic."""
+    """Return the range orders of a pool, all over all prices, as the node's own arithmetic has them."""
     pool = play.value("LiquidityPools", "Pools", {"assets": {"zero": asset, "one": "Usdc"}})
     stored = pool["pool_state"]["range_orders"]
     price, liquidity = stored["current_sqrt_price"], stored["current_liquidity"]

@@ -51,20 +51,20 @@ class Play:
     genesis: bytes = field(init=False)
 
     def call(self, method: str, *params: Any) -> Any:
-        """Return the result of one call. Raises CallRefused with the error object."""
+        """Return the result of one call; raise CallRefused with the error object."""
         return client.call(self.node.url, method, list(params), timeout=PATIENCE_S)
 
     def __post_init__(self) -> None:
-        """Read the metadata and the genesis hash."""
+        """Read metadata and genesis from the node."""
         self.metadata = decode_metadata(bytes.fromhex(self.call("state_getMetadata")[2:]))
         self.genesis = bytes.fromhex(self.call("chain_getBlockHash", 0)[2:])
 
     def block(self) -> list[Event]:
-        """Make a block, and return its events."""
+        """Make a block; return its events."""
         return self.events(self.call("dev_newBlock"))
 
     def events(self, block: str | None = None) -> list[Event]:
-        """Return the events of a block, by default the newest; none of them is a failure."""
+        """Return the events of a block, none of which may tell of a failure."""
         events: list[Event] = self.call("dev_events", block)
         failed = [event for event in events if event["name"] in FAILURES]
         assert not failed, failed
@@ -77,7 +77,7 @@ class Play:
             self.call("dev_setPool", asset)
 
     def submit(self, key: Keypair, call: Any) -> None:
-        """Submit a signed call of an account."""
+        """Submit a signed call with the next nonce of its key."""
         nonce = self.call("system_accountNextIndex", ss58.encode(key.public))
         extrinsic = sign_extrinsic(
             self.metadata, self.metadata.call_codec.encode(call), key, nonce=nonce, era=IMMORTAL,
@@ -95,17 +95,17 @@ class Play:
         self.submit(BROKER, ("Swapping", ("request_swap_deposit_address", fields)))
 
     def channel(self, source: str, destination: str) -> str:
-        """Open a swap channel in a block; the text of its address."""
+        """Open a swap channel in a block; return the text of its address."""
         self.request(source, destination)
         (ready,) = named(self.block(), "SwapDepositAddressReady")
         return address_text(ready)
 
     def deposit(self, address: str, asset: str, amount: int | None = None) -> list[Event]:
-        """Deposit at an address, and return the events of the block."""
+        """Deposit an amount; return the events of the block."""
         return self.events(self.call("dev_deposit", address, asset, amount or AMOUNTS[asset]))
 
     def until(self, pallet: str, name: str, limit: int = 12) -> tuple[int, Event]:
-        """Make blocks until an event; how many, and its fields."""
+        """Make blocks until an event; return how many, and its fields."""
         for count in range(1, limit + 1):
             for event in self.block():
                 if (event["pallet"], event["name"]) == (pallet, name):
@@ -118,7 +118,7 @@ class Play:
         return len(self.call("state_getKeysPaged", prefix, 1000))
 
     def value(self, pallet: str, item: str, *keys: Any) -> Any:
-        """Return the decoded value of a storage item."""
+        """Return a decoded storage value."""
         storage = self.metadata.storage(pallet, item)
         stored = self.call("state_getStorage", "0x" + storage.key(*keys).hex())
         return storage.decode(None if stored is None else bytes.fromhex(stored[2:]))
@@ -149,8 +149,8 @@ def address_text(ready: dict[str, Any]) -> str:
 
 @contextmanager
 def playing(spec: Path, folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[Play]:
-    """Run a node of the chain, whose broker is //Alice."""
+    """Yield a node of the chain, whose broker is //Alice."""
     _share_compiled(folder)
-    given = (f"--chain={spec}", "--dev", "--dev-seal=manual", "--dev-broker=//Alice", "--no-prometheus")
-    with running_node(folder, *given, *flags, log_name=log_name) as node:
+    arguments = (f"--chain={spec}", "--dev", "--dev-seal=manual", "--dev-broker=//Alice", "--no-prometheus")
+    with running_node(folder, *arguments, *flags, log_name=log_name) as node:
         yield Play(node)
