@@ -23,7 +23,7 @@ from cfnode.ledger.heights import note_heights
 from cfnode.ledger.prices import Price
 from cfnode.ledger.rows import Known, Rows, rows_of
 from cfnode.ledger.updates import announce
-from cfnode.ledger.webhooks.outbox import Outbox
+from cfnode.ledger.webhooks.outbox import WebhookOutbox
 
 __all__ = ["BLOCK_HASH", "block_row", "insert_rows", "other_block", "parts", "tip_of", "write_blocks"]
 
@@ -67,7 +67,7 @@ def write_blocks(
     written = _continuing(connection, blocks)
     if not written:
         return []
-    waiting, outbox, now = _WaitingRows(connection), Outbox(connection), time.time_ns() // 1_000_000
+    waiting, outbox, now = _WaitingRows(connection), WebhookOutbox(connection), time.time_ns() // 1_000_000
     known.at(connection, waiting.insert)
     for block in written:
         rows = rows_of(block, known)

@@ -24,7 +24,7 @@ from cfnode.ledger.day_totals import forget_totals
 from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, fields_of
 from cfnode.ledger.openings import note_openings
 from cfnode.ledger.rows import Rows, rows_of
-from cfnode.ledger.webhooks.outbox import Outbox
+from cfnode.ledger.webhooks.outbox import WebhookOutbox
 
 __all__ = ["DISCARD_MARGIN_BLOCKS", "UnreadKind", "read_unread", "unread_kinds"]
 
@@ -111,7 +111,7 @@ def _read_alone(books: Books) -> int:
                 note_openings(connection, block.number)
             forget_totals(connection, block.number)
             newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar_one()
-            Outbox(connection).note(newest, time.time_ns() // 1_000_000, read_rows)
+            WebhookOutbox(connection).note(newest, time.time_ns() // 1_000_000, read_rows)
             count += len(read_events)
     books.forget()
     return count

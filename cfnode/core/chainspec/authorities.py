@@ -18,7 +18,7 @@ from typing import Any
 
 from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.model import ChainSpec, RawGenesis
-from cfnode.core.chainspec.rewriting import AnyOf, Change, Part, Present, Rewritten, rewrite
+from cfnode.core.chainspec.rewriting import AnyOf, ItemContent, Part, Present, Rewritten, rewrite
 from cfnode.core.scale import ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.state import GRANDPA_AUTHORITIES, LAST_SEEN_SLOT
@@ -57,7 +57,7 @@ def with_authorities(
         for name, changes in _items(present, chosen):
             rewritten.append(rewrite(top, metadata, metadata.storage(*name), changes))
         if forget_time and present.has("Timestamp", "Now"):
-            rewritten.append(rewrite(top, metadata, metadata.storage("Timestamp", "Now"), Change({})))
+            rewritten.append(rewrite(top, metadata, metadata.storage("Timestamp", "Now"), ItemContent({})))
     except ScaleError as error:
         raise ChainSpecError(spec.id, "genesis", str(error)) from error
     genesis = RawGenesis(top, spec.genesis.children)
@@ -93,7 +93,7 @@ def _remove_last_seen_slot(top: dict[bytes, bytes]) -> Rewritten:
 
 def _items(
     present: Present, authorities: tuple[SpecAuthority, ...]
-) -> Iterator[tuple[tuple[str, str], Change]]:
+) -> Iterator[tuple[tuple[str, str], ItemContent]]:
     """Yield the items that this runtime has, in the order of their pallets, with their new content."""
     for pallet_items in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
         for name, change in pallet_items(present, authorities):
@@ -116,15 +116,15 @@ def _beginning(present: Present, _authorities: tuple[SpecAuthority, ...]) -> Par
         return
     for pallet, *items in _OF_ONE_CHAIN:
         for item in items:
-            yield (pallet, item), Change({})
+            yield (pallet, item), ItemContent({})
 
 
 def _consensus(_present: Present, authorities: tuple[SpecAuthority, ...]) -> Part:
-    yield ("Aura", "Authorities"), Change({(): [authority.aura for authority in authorities]})
-    yield ("Grandpa", "Authorities"), Change({(): [(authority.grandpa, 1) for authority in authorities]})
-    yield ("Grandpa", "CurrentSetId"), Change({(): 0})
+    yield ("Aura", "Authorities"), ItemContent({(): [authority.aura for authority in authorities]})
+    yield ("Grandpa", "Authorities"), ItemContent({(): [(authority.grandpa, 1) for authority in authorities]})
+    yield ("Grandpa", "CurrentSetId"), ItemContent({(): 0})
     for pending in ("PendingChange", "NextForced", "Stalled", "GrandpaVoteDelegations", "GrandpaDelegators"):
-        yield ("Grandpa", pending), Change({})
+        yield ("Grandpa", pending), ItemContent({})
 
 
 def _session(_present: Present, authorities: tuple[SpecAuthority, ...]) -> Part:
@@ -134,12 +134,12 @@ def _session(_present: Present, authorities: tuple[SpecAuthority, ...]) -> Part:
     owners: dict[tuple[Any, ...], bytes] = {}
     for authority in authorities:
         owners[((b"aura", authority.aura),)] = owners[((b"gran", authority.grandpa),)] = authority.aura
-    yield ("Session", "Validators"), Change({(): list(keys)})
-    yield ("Session", "QueuedKeys"), Change({(): list(keys.items())})
-    yield ("Session", "QueuedChanged"), Change({})
-    yield ("Session", "DisabledValidators"), Change({})
-    yield ("Session", "NextKeys"), Change({(account,): pair for account, pair in keys.items()})
-    yield ("Session", "KeyOwner"), Change(owners)
+    yield ("Session", "Validators"), ItemContent({(): list(keys)})
+    yield ("Session", "QueuedKeys"), ItemContent({(): list(keys.items())})
+    yield ("Session", "QueuedChanged"), ItemContent({})
+    yield ("Session", "DisabledValidators"), ItemContent({})
+    yield ("Session", "NextKeys"), ItemContent({(account,): pair for account, pair in keys.items()})
+    yield ("Session", "KeyOwner"), ItemContent(owners)
 
 
 def _validators(present: Present, authorities: tuple[SpecAuthority, ...]) -> Part:
@@ -147,37 +147,40 @@ def _validators(present: Present, authorities: tuple[SpecAuthority, ...]) -> Par
         return
     epoch = present.value("Validator", "CurrentEpoch")
     accounts = [authority.aura for authority in authorities]
-    yield ("Validator", "CurrentAuthorities"), Change({(): accounts})
-    yield ("Validator", "HistoricalAuthorities"), Change({(epoch,): accounts}, keep=True)
+    yield ("Validator", "CurrentAuthorities"), ItemContent({(): accounts})
+    yield ("Validator", "HistoricalAuthorities"), ItemContent({(epoch,): accounts}, keep=True)
     yield (
         ("Validator", "AuthorityIndex"),
-        Change({(epoch, account): index for index, account in enumerate(accounts)}),
+        ItemContent({(epoch, account): index for index, account in enumerate(accounts)}),
     )
     bond = present.value("Validator", "Bond") if present.has("Validator", "Bond") else 0
     active = AnyOf(([(epoch, bond)], [epoch]))  # runtimes from 2.0 on keep the bond too
-    yield ("Validator", "HistoricalActiveEpochs"), Change({(account,): active for account in accounts})
-    yield ("Validator", "CurrentRotationPhase"), Change({})  # the next authorities are not ours
+    yield ("Validator", "HistoricalActiveEpochs"), ItemContent({(account,): active for account in accounts})
+    yield ("Validator", "CurrentRotationPhase"), ItemContent({})  # the next authorities are not ours
 
 
 def _accounts(present: Present, authorities: tuple[SpecAuthority, ...]) -> Part:
     accounts = [authority.aura for authority in authorities]
     references = {"providers": 1, "consumers": 1}
-    yield ("System", "Account"), Change({(account_id,): references for account_id in accounts}, keep=True)
+    yield (
+        ("System", "Account"),
+        ItemContent({(account_id,): references for account_id in accounts}, keep=True),
+    )
     if present.has("Flip", "Account") and present.has("Flip", "TotalIssuance"):
         balances = sum(present.balance(account_id) for account_id in set(accounts))
         issued = present.value("Flip", "TotalIssuance") + AUTHORITY_FUNDS * len(set(accounts)) - balances
-        yield ("Flip", "TotalIssuance"), Change({(): issued})
+        yield ("Flip", "TotalIssuance"), ItemContent({(): issued})
         yield (
             ("Flip", "Account"),
-            Change({(account_id,): {"balance": AUTHORITY_FUNDS} for account_id in accounts}, keep=True),
+            ItemContent({(account_id,): {"balance": AUTHORITY_FUNDS} for account_id in accounts}, keep=True),
         )
     yield (
         ("AccountRoles", "AccountRoles"),
-        Change({(account_id,): "Validator" for account_id in accounts}, keep=True),
+        ItemContent({(account_id,): "Validator" for account_id in accounts}, keep=True),
     )
     first = accounts[:1]
     council = AnyOf(({"members": first, "threshold": 1}, first))  # a list of members before 2.0
-    yield ("Governance", "Members"), Change({(): council})
+    yield ("Governance", "Members"), ItemContent({(): council})
 
 
 def _penalties(present: Present, _authorities: tuple[SpecAuthority, ...]) -> Part:
@@ -187,4 +190,4 @@ def _penalties(present: Present, _authorities: tuple[SpecAuthority, ...]) -> Par
     """
     offence, penalty = ("MissedAuthorshipSlot",), {"reputation": 0, "suspension": 0}
     if present.takes("Reputation", "Penalties", offence, penalty):
-        yield ("Reputation", "Penalties"), Change({offence: penalty}, keep=True)
+        yield ("Reputation", "Penalties"), ItemContent({offence: penalty}, keep=True)

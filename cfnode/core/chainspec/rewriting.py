@@ -1,7 +1,7 @@
 """Rewriting of storage items of a raw chain specification, in the types of its own runtime's metadata.
 
-The state is read by the metadata (`Present`), and a `Change` says what an item is to hold. Values are fitted
-to the item's type (`shapes`), so that one program serves runtimes whose structs have other fields.
+The state is read by the metadata (`Present`), and an `ItemContent` says what an item is to hold. Values are
+fitted to the item's type (`shapes`), so that one program serves runtimes whose structs have other fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cfnode.core.chainspec.shapes import described, fitted
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, StorageItem
 
-__all__ = ["AnyOf", "Change", "Part", "Present", "Rewritten", "rewrite"]
+__all__ = ["AnyOf", "ItemContent", "Part", "Present", "Rewritten", "rewrite"]
 
 Rows = Mapping[tuple[Any, ...], Any]
 """Map keys to value; a plain item has the key ()."""
@@ -30,7 +30,7 @@ class Rewritten:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ItemContent:
     """The new content of an item; `keep`: entries under other keys stay.
 
     A value of `AnyOf` stands for several, of which each runtime takes one.
@@ -86,11 +86,11 @@ class Present:
         return value.get("balance", 0) if isinstance(value, dict) else 0
 
 
-Part = Iterator[tuple[tuple[str, str], Change]]
+Part = Iterator[tuple[tuple[str, str], ItemContent]]
 """Items by pallet and name, with their new content."""
 
 
-def rewrite(top: dict[bytes, bytes], metadata: Metadata, item: StorageItem, change: Change) -> Rewritten:
+def rewrite(top: dict[bytes, bytes], metadata: Metadata, item: StorageItem, change: ItemContent) -> Rewritten:
     """Write the new content of an item into a state. Raises ScaleError for an item of an unknown shape."""
     try:
         rows = dict(_rows(top, metadata, item, change))
@@ -110,7 +110,7 @@ def _unknown_shape(metadata: Metadata, item: StorageItem, error: ScaleError) -> 
 
 
 def _rows(
-    top: Mapping[bytes, bytes], metadata: Metadata, item: StorageItem, change: Change
+    top: Mapping[bytes, bytes], metadata: Metadata, item: StorageItem, change: ItemContent
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield storage keys and values; raise ScaleError if the item's key or value is of another type."""
     for keys, value in change.rows.items():

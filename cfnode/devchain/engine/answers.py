@@ -15,7 +15,7 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import bare_extrinsic, sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
-from cfnode.devchain.engine.block import Block, Call
+from cfnode.devchain.engine.block import BlockView, Call
 from cfnode.node.chain.runtime_info import RuntimeVersion
 
 __all__ = ["Answer", "Proved", "Reported", "Signers", "Witnessed", "own_authorities"]
@@ -46,7 +46,7 @@ class Proved:
 Answer = Witnessed | Reported | Proved
 
 
-def own_authorities(block: Block, keys: Mapping[bytes, Keypair]) -> tuple[int, tuple[bytes, ...]]:
+def own_authorities(block: BlockView, keys: Mapping[bytes, Keypair]) -> tuple[int, tuple[bytes, ...]]:
     """Return the epoch, and those of its authorities whose keys are ours, in the chain's order."""
     epoch = block.value("Validator", "CurrentEpoch")
     authorities: Iterable[bytes] = block.value("Validator", "HistoricalAuthorities", epoch)
@@ -57,7 +57,7 @@ def own_authorities(block: Block, keys: Mapping[bytes, Keypair]) -> tuple[int, t
 class Signers:
     """The signer of answers for one block, which counts nonces."""
 
-    block: Block
+    block: BlockView
     keys: Mapping[bytes, Keypair]
     genesis_hash: bytes
     version: RuntimeVersion

@@ -16,7 +16,7 @@ from cfnode.core.scale.registry import TypeRegistry
 from cfnode.core.state import BlockState
 from cfnode.devchain.engine.names import OLDER_FIELDS, call_of, storage_of
 
-__all__ = ["MAX_ENTRIES", "Block", "Call", "filled"]
+__all__ = ["MAX_ENTRIES", "BlockView", "Call", "filled"]
 
 MAX_ENTRIES: Final = 1_000
 """Entries of a map that are read in one block; later ones wait for the next."""
@@ -28,7 +28,7 @@ Call = tuple[str, tuple[str, dict[str, Any]] | str]
 """A runtime call in the form of the metadata's codec."""
 
 
-class Block:
+class BlockView:
     """The state of a block, read by the names of `names`, and calls for the block after it."""
 
     def __init__(self, metadata: Metadata, state: BlockState) -> None:

@@ -19,8 +19,8 @@ from cfnode.core.scale import ScaleError
 from cfnode.devchain.author import Author
 from cfnode.devchain.control import DevCallRefused, DevControl
 from cfnode.devchain.engine.answers import Answer
-from cfnode.devchain.engine.block import Block
-from cfnode.devchain.engine.engine import Engine, Order
+from cfnode.devchain.engine.block import BlockView
+from cfnode.devchain.engine.engine import Engine, Wish
 from cfnode.devchain.engine.events import broadcast_failure, deposit, funding, governed
 from cfnode.devchain.engine.liquidity import Provision
 from cfnode.devchain.engine.names import CHAINS, EVM_CHAINS
@@ -143,7 +143,7 @@ class EngineControl(DevControl):
         best = self._chain.best
         metadata = (await self._chain.runtime_at(best.hash)).metadata
         with self._chain.state(best.hash) as state:
-            number = Block(metadata, state).value(f"{chain}Broadcaster", "BroadcastIdCounter") + 1
+            number = BlockView(metadata, state).value(f"{chain}Broadcaster", "BroadcastIdCounter") + 1
         holds = self._engine.holds
         self._engine.holds = replace(holds, failing=holds.failing | {(chain, number)})
         return await self._empty_block()
@@ -177,7 +177,7 @@ class EngineControl(DevControl):
         metadata = (await self._chain.runtime_at(best.hash)).metadata
         with self._chain.state(best.hash) as state:
             try:
-                return provision.next_step(Block(metadata, state))
+                return provision.next_step(BlockView(metadata, state))
             except ScaleError as error:
                 self._refuse(str(error))
 
@@ -209,12 +209,12 @@ class EngineControl(DevControl):
                             return await self._outcome(order, block, {})
         raise SubmissionError(f"no block of {MAX_BLOCKS_WAITED} included the engine's transaction")
 
-    def _index(self, order: Order, block: bytes) -> int | None:
+    def _index(self, order: Wish, block: bytes) -> int | None:
         body = self._chain.body(block) or []
         hashes = [extrinsic_hash(extrinsic) for extrinsic in body]
         return hashes.index(order.extrinsic) if order.extrinsic in hashes else None
 
-    async def _outcome(self, order: Order, block: bytes, refused: Mapping[bytes, str]) -> Inclusion:
+    async def _outcome(self, order: Wish, block: bytes, refused: Mapping[bytes, str]) -> Inclusion:
         if order.refusal is not None:
             self._refuse(order.refusal)
         index = self._index(order, block)

@@ -21,14 +21,14 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
 from cfnode.core.state import BlockState
 from cfnode.devchain.engine.answers import Answer, Signers, own_authorities
-from cfnode.devchain.engine.block import Block
+from cfnode.devchain.engine.block import BlockView
 from cfnode.devchain.engine.events import funding
 from cfnode.devchain.engine.signing import SCHEMES
-from cfnode.devchain.engine.situation import Holds, Situation
+from cfnode.devchain.engine.situation import HeldBack, Situation
 from cfnode.devchain.engine.waiting import MAX_ANSWERS, PARTS, key_of
 from cfnode.node.chain.runtime_info import RuntimeInfo
 
-__all__ = ["Engine", "Order"]
+__all__ = ["Engine", "Wish"]
 
 log = logging.getLogger("cfnode.engine")
 
@@ -38,7 +38,7 @@ FUNDS_ATOMS = 1_000 * 10**18
 """FLIP atoms that a broker's or provider's account gets when it has none."""
 
 
-class ChainReader(Protocol):
+class EngineChain(Protocol):
     """What the engine reads of a chain: see `NodeChain`."""
 
     @property
@@ -68,7 +68,7 @@ class ChainReader(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Order:
+class Wish:
     """A wish of a test: answers to be given once. `extrinsic`: the hash of its last transaction, once built.
 
     `refusal`: why it cannot be built on this runtime.
@@ -86,19 +86,19 @@ class Engine:
     """
 
     def __init__(
-        self, chain: ChainReader, keys: Mapping[bytes, Keypair], funded: Iterable[bytes] = ()
+        self, chain: EngineChain, keys: Mapping[bytes, Keypair], funded: Iterable[bytes] = ()
     ) -> None:
         self._chain = chain
         self._keys = keys
         self._funded = tuple(funded)
-        self._orders = list[Order]()
+        self._orders = list[Wish]()
         self._said = set[str]()
-        self.holds = Holds()
+        self.holds = HeldBack()
 
     @contextmanager
-    def ordered(self, answers: Callable[[Situation], Iterable[Answer]]) -> Iterator[Order]:
+    def ordered(self, answers: Callable[[Situation], Iterable[Answer]]) -> Iterator[Wish]:
         """Give these answers in the next blocks, until a block includes them or the context ends."""
-        order = Order(answers)
+        order = Wish(answers)
         self._orders.append(order)
         try:
             yield order
@@ -113,13 +113,13 @@ class Engine:
         runtime = await self._chain.runtime_at(parent)
         with self._chain.state(parent) as state:
             try:
-                situation = self._situation(parent, Block(runtime.metadata, state))
+                situation = self._situation(parent, BlockView(runtime.metadata, state))
             except (ScaleError, LookupError, TypeError) as error:
                 self._say(f"the engine cannot read this chain: {error!r}", logging.WARNING)
                 return []
             return [] if situation is None else list(self._transactions(parent, runtime, situation))
 
-    def _situation(self, parent: bytes, block: Block) -> Situation | None:
+    def _situation(self, parent: bytes, block: BlockView) -> Situation | None:
         epoch, authorities = own_authorities(block, self._keys)
         if not authorities:
             self._say("the engine has the key of no authority of this chain")
@@ -156,7 +156,7 @@ class Engine:
             if order.extrinsic not in included and order.refusal is None:
                 yield from self._built(order, signers, situation)
 
-    def _built(self, order: Order, signers: Signers, situation: Situation) -> Iterator[bytes]:
+    def _built(self, order: Wish, signers: Signers, situation: Situation) -> Iterator[bytes]:
         try:
             for transaction in signers.transactions(order.answers(situation)):
                 order.extrinsic = extrinsic_hash(transaction)
@@ -183,7 +183,7 @@ class Engine:
             log.log(level, "%s", text)
 
 
-def _is_ours(block: Block) -> bool:
+def _is_ours(block: BlockView) -> bool:
     """Return whether the present EVM key is one that the engine can sign with."""
     epoch, key = key_of(block, "EvmThresholdSigner")
     return epoch is not None and key == SCHEMES["Evm"].generated(epoch)

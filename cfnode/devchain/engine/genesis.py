@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.model import ChainSpec, RawGenesis
-from cfnode.core.chainspec.rewriting import Change, Part, Present, Rewritten, rewrite
+from cfnode.core.chainspec.rewriting import ItemContent, Part, Present, Rewritten, rewrite
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.engine.names import CHAINS, SIGNERS
@@ -57,40 +57,40 @@ def _keys(present: Present) -> Part:
     for scheme, chain in SIGNERS.items():
         key = SCHEMES[scheme].generated(epoch)
         signer, vault = f"{scheme}ThresholdSigner", f"{chain}Vault"
-        yield (signer, "Keys"), Change({(epoch,): key}, keep=True)
-        yield (signer, "CurrentKeyEpoch"), Change({(): epoch})
-        yield (signer, "PendingKeyRotation"), Change({})
-        yield (vault, "Vaults"), Change({(epoch,): {"public_key": key}}, keep=True)
+        yield (signer, "Keys"), ItemContent({(epoch,): key}, keep=True)
+        yield (signer, "CurrentKeyEpoch"), ItemContent({(): epoch})
+        yield (signer, "PendingKeyRotation"), ItemContent({})
+        yield (vault, "Vaults"), ItemContent({(epoch,): {"public_key": key}}, keep=True)
         yield (
             (vault, "CurrentVaultEpochAndState"),
-            Change({(): {"epoch_index": epoch, "key_state": "Unlocked"}}),
+            ItemContent({(): {"epoch_index": epoch, "key_state": "Unlocked"}}),
         )
-        yield (vault, "PendingVaultRotation"), Change({})
+        yield (vault, "PendingVaultRotation"), ItemContent({})
     dot_vault = ("Environment", "PolkadotVaultAccountId")
     if present.has(*dot_vault) and present.value(*dot_vault) is None:
-        yield dot_vault, Change({(): ASSETHUB_VAULT})
+        yield dot_vault, ItemContent({(): ASSETHUB_VAULT})
 
 
 def _candidates(present: Present, accounts: Sequence[bytes]) -> Part:
     """Yield what makes the accounts, and no other, the next authorities."""
     peers = {(account,): (account, *PEER) for account in accounts}
-    yield ("Validator", "AccountPeerMapping"), Change(peers, keep=True)
-    yield ("Validator", "MappedPeers"), Change({(account,): () for account in accounts}, keep=True)
+    yield ("Validator", "AccountPeerMapping"), ItemContent(peers, keep=True)
+    yield ("Validator", "MappedPeers"), ItemContent({(account,): () for account in accounts}, keep=True)
     if present.has("Validator", "MinimumReportedCfeVersion"):
         version = present.value("Validator", "MinimumReportedCfeVersion")
         yield (
             ("Validator", "NodeCFEVersion"),
-            Change({(account,): version for account in accounts}, keep=True),
+            ItemContent({(account,): version for account in accounts}, keep=True),
         )
-    yield ("Validator", "AuthoritySetMinSize"), Change({(): 1})
-    yield ("Validator", "AuctionParameters"), Change({(): {"min_size": 1}})
-    yield ("Validator", "ActiveBidder"), Change({(): list(accounts)})
-    yield ("Funding", "ActiveBidder"), Change({(account,): True for account in accounts})
-    yield ("Reputation", "Suspensions"), Change({})
+    yield ("Validator", "AuthoritySetMinSize"), ItemContent({(): 1})
+    yield ("Validator", "AuctionParameters"), ItemContent({(): {"min_size": 1}})
+    yield ("Validator", "ActiveBidder"), ItemContent({(): list(accounts)})
+    yield ("Funding", "ActiveBidder"), ItemContent({(account,): True for account in accounts})
+    yield ("Reputation", "Suspensions"), ItemContent({})
 
 
 def _admissions(_present: Present) -> Part:
-    yield ("AccountRoles", "SwappingEnabled"), Change({(): True})
+    yield ("AccountRoles", "SwappingEnabled"), ItemContent({(): True})
 
 
 def limits(genesis: RawGenesis, metadata: Metadata) -> Iterator[str]:

@@ -18,7 +18,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
 from cfnode.devchain.engine.answers import Answer, Reported
-from cfnode.devchain.engine.block import Block, Call
+from cfnode.devchain.engine.block import BlockView, Call
 from cfnode.devchain.engine.events import deposit, funding
 from cfnode.devchain.engine.situation import Situation
 from cfnode.devchain.runtime.config import DevPool
@@ -45,7 +45,7 @@ class Provision:
     price: int | None
     depth: int | None
 
-    def next_step(self, block: Block) -> Step | None:
+    def next_step(self, block: BlockView) -> Step | None:
         """Return what is to be done in the next block; None if the pool has its liquidity."""
         assets = {"base_asset": self.asset, "quote_asset": QUOTE}
         if block.stored("LiquidityPools", "Pools", _pair(self.asset)) is None:
@@ -67,7 +67,7 @@ class Provision:
         order = {"id": ORDER_ID, "option_tick_range": ticks, "size": size}
         return self._signed(block.call("LiquidityPools", "set_range_order", **assets, **order))
 
-    def _filling(self, block: Block, asset: str, amount: int) -> Step | None:
+    def _filling(self, block: BlockView, asset: str, amount: int) -> Step | None:
         """Return the next step towards the provider's balance of an asset; None if it is there."""
         chain = ASSETS[asset].chain
         if int(block.value("AssetBalances", "FreeBalances", PROVIDER.account, asset) or 0) >= amount:
@@ -86,7 +86,7 @@ class Provision:
     def _signed(self, call: Call) -> Step:
         return lambda _situation: [Reported(PROVIDER.public, call)]
 
-    def _has_order(self, block: Block) -> bool:
+    def _has_order(self, block: BlockView) -> bool:
         pool = block.value("LiquidityPools", "Pools", _pair(self.asset))
         return bool(pool["pool_state"]["range_orders"]["positions"])
 
@@ -121,7 +121,7 @@ def _address_on(chain: str) -> EncodedAddress:
     return CHAINS[chain].address, unique[:20] if chain == "Ethereum" else unique
 
 
-def _channel(block: Block, chain: str, asset: str) -> EncodedAddress | None:
+def _channel(block: BlockView, chain: str, asset: str) -> EncodedAddress | None:
     """Return the address of the provider's open channel for an asset."""
     for (account,), channel in block.entries(f"{chain}IngressEgress", "DepositChannelLookup"):
         match channel["action"]:

@@ -13,7 +13,7 @@ from cfnode.core.assets import gas_asset
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE_TOKEN, batch_transfers, set_agg_key
 from cfnode.devchain.engine.answers import Answer, Reported, Witnessed
-from cfnode.devchain.engine.block import Block
+from cfnode.devchain.engine.block import BlockView
 from cfnode.devchain.engine.names import CHAINS
 from cfnode.devchain.engine.situation import Situation
 
@@ -39,7 +39,7 @@ def broadcast_number(waiting: Mapping[str, Any]) -> int:
     return int(attempt.get("broadcast_attempt_id", attempt)["broadcast_id"])
 
 
-def failure(block: Block, chain: str, waiting: Mapping[str, Any]) -> Answer:
+def failure(block: BlockView, chain: str, waiting: Mapping[str, Any]) -> Answer:
     """Return the report of the authority that was asked to send a broadcast and could not."""
     attempt = _attempt(waiting)
     name = "broadcast_attempt_id" if "broadcast_attempt_id" in attempt else "broadcast_id"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfnode.core.hashing import blake2_256
-from cfnode.devchain.engine.block import Block, Call
+from cfnode.devchain.engine.block import BlockView, Call
 
-__all__ = ["Holds", "Situation"]
+__all__ = ["HeldBack", "Situation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class HeldBack:
     """What a test holds back: chains whose transactions stay under way, and signatures.
 
     `failing`: broadcasts, by chain and number, that each authority fails to send. `receivers`: assets with
@@ -32,12 +32,12 @@ class Situation:
     `given`: hashes of the calls that are witnessed in the next block.
     """
 
-    block: Block
+    block: BlockView
     epoch: int
     authorities: tuple[bytes, ...]
     since_ms: int
     until_ms: int
-    holds: Holds = Holds()
+    holds: HeldBack = HeldBack()
     given: set[bytes] = field(default_factory=set)
 
     def is_new(self, call: Call) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from cfnode.devchain.engine.answers import Answer, Proved, Reported, Witnessed
-from cfnode.devchain.engine.block import Block
+from cfnode.devchain.engine.block import BlockView
 from cfnode.devchain.engine.names import CHAINS, SIGNERS
 from cfnode.devchain.engine.sending import broadcasts
 from cfnode.devchain.engine.signing import SCHEMES, Scheme, UnknownKey
@@ -105,12 +105,12 @@ def _is_phase(name: str, phase: str, scheme: str) -> bool:
     return name in (phase, f"{phase}{scheme}Crypto")
 
 
-def _handed_over(block: Block, pallet: str, scheme: Scheme, status: Mapping[str, Any]) -> Any:
+def _handed_over(block: BlockView, pallet: str, scheme: Scheme, status: Mapping[str, Any]) -> Any:
     _, key = key_of(block, pallet)
     return scheme.handed_over(key, status["new_public_key"])
 
 
-def key_of(block: Block, pallet: str) -> tuple[int | None, Any]:
+def key_of(block: BlockView, pallet: str) -> tuple[int | None, Any]:
     """Return a signer's present key and its epoch; (None, None) if it has none yet. Raises ScaleError."""
     present = block.value(pallet, "CurrentKeyEpoch")
     epoch = present["epoch_index"] if isinstance(present, dict) else present

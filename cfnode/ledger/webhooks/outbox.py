@@ -17,11 +17,11 @@ from cfnode.ledger.reports import swap_records
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.swaps.documents.webhook import webhook_body
 
-__all__ = ["Outbox"]
+__all__ = ["WebhookOutbox"]
 
 
-class Outbox:
-    """Outbox in one transaction, which reads the receivers once."""
+class WebhookOutbox:
+    """The outbox in one transaction, which reads the receivers once."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -12,7 +12,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale import Variants
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.devchain.engine.answers import Answer, Proved, Reported, Witnessed
-from cfnode.devchain.engine.block import Block, filled
+from cfnode.devchain.engine.block import BlockView, filled
 from cfnode.devchain.engine.events import deposit, funding
 from cfnode.devchain.engine.names import SIGNERS, call_of
 from cfnode.devchain.engine.signing import SCHEMES
@@ -59,7 +59,7 @@ def state(metadata: Metadata) -> Written:
 
 
 def answers(metadata: Metadata, state: Written) -> list[Answer]:
-    block = Block(metadata, state)  # type: ignore[arg-type]
+    block = BlockView(metadata, state)  # type: ignore[arg-type]
     situation = Situation(block, EPOCH, (ENGINE,), HOUR_MS, 2 * HOUR_MS)
     given = [answer for part in PARTS for answer in part(situation)]
     for answer in given:
@@ -145,7 +145,7 @@ def test_deposits_and_funds_are_witnessed(metadata: Metadata, state: Written) ->
     for chain in ("Ethereum", "Bitcoin"):
         state.put(f"{chain}ChainTracking", "CurrentChainState", {"block_height": 100})
     state.put("Environment", "ChainflipNetworkEnvironment", "Mainnet")
-    block = Block(metadata, state)  # type: ignore[arg-type]
+    block = BlockView(metadata, state)  # type: ignore[arg-type]
     situation = Situation(block, EPOCH, (ENGINE,), 0, 0)
     given = [funding(situation, b"\x01" * 32, 10**18)]
     for asset, address in (("Eth", b"\x02" * 20), ("Btc", b"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")):
