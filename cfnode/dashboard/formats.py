@@ -125,10 +125,12 @@ HAPPENINGS: Final = {
     "batch.timeout": "Transaction not sent in time, tried again",
     "batch.refused": "Message failed",
     "batch.signed": "Call that pays again is signed",
+    "batch.outdated": "Call that pays again is signed anew, with the next key",
     "batch.expired": "Call that pays again has expired",
     "call": "Receiver rejected the transfer",
     "call.signed": "Call that recovers the transfer is signed",
     "call.success": "Call that recovers the transfer confirmed",
+    "call.outdated": "Call that recovers the transfer is signed anew, with the next key",
     "call.expired": "Call that recovers the transfer has expired",
 }
 """Words for what happens to a swap."""

@@ -351,6 +351,14 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine
 
 
 def _signature(outcomes: list[Record], changed: Place | None) -> Signed:
-    """Return whose key has signed a call last, by its outcomes and the place of the newest change of key."""
-    places = [(row["block"], row["event"]) for row in outcomes if row["state"] in ("sent", "signed")]
-    return signature_at(max(places, default=None), changed)
+    """Return whose key has signed a call last, by its outcomes and the place of the newest change of key.
+
+    Signatures before the call was outdated do not count.
+    """
+    outdated = max((_place(row) for row in outcomes if row["state"] == "outdated"), default=(-1, -1))
+    places = [_place(row) for row in outcomes if row["state"] in ("sent", "signed")]
+    return signature_at(max((place for place in places if place > outdated), default=None), changed)
+
+
+def _place(row: Record) -> Place:
+    return row["block"], row["event"]

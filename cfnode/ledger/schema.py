@@ -274,7 +274,8 @@ outcomes = facts(
     indexed_by=(("chain", "broadcast"), ("transaction",)),
 )
 """Outcomes of broadcasts; `state` is sent, success, aborted, timeout, refused (a message that failed), signed
-(the call that recovers a failed transfer), or expired (that call)."""
+(the call that recovers a failed transfer), outdated (that call, of which a new signature will come), or
+expired (that call)."""
 
 failures = facts(
     "failures",

@@ -121,6 +121,11 @@ def about(index: int, name: str, number: int = 1) -> DecodedEvent:
     return DecodedEvent(index, "EthereumBroadcaster", name, {"broadcast_id": number})
 
 
+def outdated(index: int, number: int) -> DecodedEvent:
+    fields = {"broadcast_id": number, "threshold_signature_id": 1}
+    return DecodedEvent(index, "EthereumIngressEgress", "FailedForeignChainCallResigned", fields)
+
+
 ROTATION = [
     DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("ActivatingKeys", {})}),
     DecodedEvent(1, "EvmThresholdSigner", "KeyRotationCompleted", {}),
@@ -147,6 +152,46 @@ def test_the_list_has_the_payouts_of_an_aborted_batch(
         lines = failed_payouts(connection)
     expected = [] if fate is None else [(2, 1, fate), (1, 1, fate)]
     assert [(line.request, line.call, line.fate) for line in lines] == expected
+
+
+@pytest.mark.parametrize(
+    ("later", "fate"),
+    [
+        pytest.param([], Fate.UNSIGNED, id="rejected"),
+        pytest.param([[about(0, "CallResigned", 2)]], Fate.CALL_ON_OFFER, id="signed"),
+        pytest.param(
+            [ROTATION[:1], [about(0, "CallResigned", 2)], ROTATION[1:], [outdated(0, 2)]],
+            Fate.UNSIGNED,
+            id="signed while a rotation ends, and to be signed anew",
+        ),
+        pytest.param(
+            [ROTATION, [outdated(0, 2)], [about(0, "CallResigned", 2)]],
+            Fate.CALL_ON_OFFER,
+            id="signed anew",
+        ),
+    ],
+)
+def test_the_list_has_a_call_until_it_is_outdated(
+    make_database: MakeDatabase, later: list[list[DecodedEvent]], fate: Fate
+) -> None:
+    """A signature from before the chain asked for another one is of no use, whatever key it is of."""
+    database = make_database()
+    database.migrate()
+    books = Books(database)
+    books.begin(GENESIS, "Development", "all", block(0, []), {})
+    history = [
+        [opening(0, OURS)],
+        swap(1),
+        [scheduled(0, 1, 4), batch(1, 1, 4)],
+        [succeeded(0, 1), not_taken(1, 2)],
+        *later,
+    ]
+    for number, events in enumerate(history, start=1):
+        books.write([block(number, events)], {})
+    assert rows(database, "unread") == []
+    assert recomputed(database) == []
+    with database.reading() as connection:
+        assert [(line.call, line.fate) for line in failed_payouts(connection)] == [(2, fate)]
 
 
 def test_the_list_reads_rows_by_indexes_only(make_database: MakeDatabase) -> None:

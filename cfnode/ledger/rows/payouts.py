@@ -181,6 +181,7 @@ INGRESS_EGRESS: Handlers = {
     Name.DEPOSIT_REJECTED: _rejected,
     Name.TRANSFER_REJECTED: _not_taken,
     Name.CALL_EXPIRED: partial(_outcome, state="expired"),
+    Name.CALL_OUTDATED: partial(_outcome, state="outdated"),
 }
 BROADCASTER: Handlers = {
     Name.SIGNED: partial(_outcome, state="sent"),
