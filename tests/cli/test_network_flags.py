@@ -89,7 +89,10 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
 @pytest.mark.parametrize(
     ("flag", "reason"),
     [
-        ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "lacks the node's peer id, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
+        (
+            "--bootnodes=/ip4/1.2.3.4/tcp/30333",
+            "lacks the node's peer id: write it as in /ip4/1.2.3.4/tcp/30333/p2p/",
+        ),
         ("--reserved-nodes=/dns/a.example/tcp/1/ws", "lacks the node's peer id"),
         ("--reserved-nodes=1.2.3.4", "an address begins with /"),
         ("--public-addr=/ip4/1.2.3/tcp/1", "malformed value '1.2.3' of /ip4"),

@@ -270,7 +270,7 @@ async def wait_final(node: Node, number: int) -> None:
 
 def request(line: str) -> bytes:
     """Return a request whose answer ends with the connection; else the server finds it idle."""
-    return f"{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    return f"{line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
 
 
 async def http(port: int, request: bytes) -> bytes:

@@ -73,8 +73,10 @@ def stage(node: DevNode) -> Iterator[Stage]:
         opened.chain.revert(snapshot)
 
 
-def played(stage: Stage, timeline: Timeline, strategy: Strategy = quotes) -> Report:
-    settings = Settings(FUNDS, 10**12, 10)
+def played(
+    stage: Stage, timeline: Timeline, strategy: Strategy = quotes, funds: Mapping[str, int] = FUNDS
+) -> Report:
+    settings = Settings(funds, 10**12, 10)
     return play(stage, timeline, strategy, settings, lambda done, blocks: None)
 
 
@@ -229,6 +231,6 @@ def test_the_market_of_pools_with_orders_is_that_of_all_pools(
         return chance.sample(offers, chance.randrange(len(offers) + 1))
 
     with ComparedStage(stage.chain.url, ACCOUNT) as compared:
-        report = played(compared, recorded, some)
+        report = played(compared, recorded, some, {**FUNDS, "Btc": 10**8, "Usdt": 10_000 * 10**6})
         assert compared.compared == report.blocks + 1 > 8
         assert compared.provider.get_orders() == ()
