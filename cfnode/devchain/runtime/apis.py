@@ -50,7 +50,7 @@ class CoreApi(ExecutiveApi):
 
     @method("RuntimeVersion")
     def version(self) -> values.RuntimeVersion:
-        """The version of the runtime."""
+        """Return the version of the runtime."""
         return self.other(System).Constant.Version
 
     @method("()", block="TheBlock")
@@ -87,7 +87,7 @@ class MetadataApi(ExecutiveApi):
 
     @method("Vec<u32>")
     def metadata_versions(self) -> Sequence[int]:
-        """The versions that `metadata_at_version` knows."""
+        """Return the versions that `metadata_at_version` knows."""
         return METADATA_VERSIONS
 
     def _at(self, version: int) -> bytes:
@@ -116,7 +116,7 @@ class BlockBuilderApi(ExecutiveApi):
 
     @method("Vec<Extrinsic>", inherent="InherentData")
     def inherent_extrinsics(self, inherent: values.InherentData) -> list[bytes]:
-        """The inherents of the block at hand."""
+        """Return the inherents of the block at hand."""
         return self.executive.inherent_extrinsics(dict(inherent.data))
 
     @method("CheckInherentsResult", block="TheBlock", data="InherentData")
@@ -176,7 +176,7 @@ class AuraApi(RuntimeApi):
 
     @method("Vec<aura::Public>")
     def authorities(self) -> Sequence[bytes]:
-        """The authors, in the order of their turns."""
+        """Return the authors, in the order of their turns."""
         return self.other(Aura).Authorities.get()
 
 
@@ -187,12 +187,12 @@ class GrandpaApi(RuntimeApi):
 
     @method("Vec<(grandpa::Public, u64)>")
     def grandpa_authorities(self) -> Sequence[tuple[bytes, int]]:
-        """The voters with their weights."""
+        """Return the voters with their weights."""
         return self.other(Grandpa).Authorities.get()
 
     @method("u64")
     def current_set_id(self) -> int:
-        """The number of the voters' set."""
+        """Return the number of the voters' set."""
         return self.other(Grandpa).CurrentSetId.get()
 
 
@@ -208,7 +208,7 @@ class SessionKeysApi(RuntimeApi):
 
     @method("Option<Vec<(Bytes, KeyTypeId)>>", encoded="Bytes")
     def decode_session_keys(self, encoded: bytes) -> list[tuple[bytes, bytes]] | None:
-        """The keys inside encoded session keys with their types, or None."""
+        """Return the keys inside encoded session keys with their types, or None."""
         if len(encoded) != 64:
             return None
         return [(encoded[:32], b"aura"), (encoded[32:], b"gran")]
@@ -221,7 +221,7 @@ class AccountNonceApi(RuntimeApi):
 
     @method("u32", account="AccountId32")
     def account_nonce(self, account: bytes) -> int:
-        """The nonce that the account's next transaction carries."""
+        """Return the nonce that the account's next transaction carries."""
         return self.other(System).nonce(account)
 
 
@@ -259,18 +259,18 @@ class TransactionPaymentApi(_PaymentApi):
 
     @method("FeeDetails<u128>", uxt="Extrinsic", len="u32")
     def query_fee_details(self, uxt: bytes, len: int) -> values.FeeDetails[int]:  # noqa: A002
-        """The parts of an extrinsic's fee."""
+        """Return the parts of an extrinsic's fee."""
         extrinsic = self.executive.decode_body(uxt)
         return self.details(self.executive.cost(extrinsic), len, signed=extrinsic.signed is not None)
 
     @method("u128", weight="Weight")
     def query_weight_to_fee(self, weight: values.Weight) -> int:
-        """The price of weight."""
+        """Return the price of weight."""
         return TransactionPayment.weight_fee(weight.ref_time)
 
     @method("u128", length="u32")
     def query_length_to_fee(self, length: int) -> int:
-        """The price of length."""
+        """Return the price of length."""
         return length * LENGTH_PRICE
 
 
@@ -286,17 +286,17 @@ class TransactionPaymentCallApi(_PaymentApi):
 
     @method("FeeDetails<u128>", call="RuntimeCall", len="u32")
     def query_call_fee_details(self, call: RuntimeCall, len: int) -> values.FeeDetails[int]:  # noqa: A002
-        """The parts of the fee of a call in an extrinsic of this length."""
+        """Return the parts of the fee of a call in an extrinsic of this length."""
         return self.details(self.runtime.cost(call), len, signed=True)
 
     @method("u128", weight="Weight")
     def query_weight_to_fee(self, weight: values.Weight) -> int:
-        """The price of weight."""
+        """Return the price of weight."""
         return TransactionPayment.weight_fee(weight.ref_time)
 
     @method("u128", length="u32")
     def query_length_to_fee(self, length: int) -> int:
-        """The price of length."""
+        """Return the price of length."""
         return length * LENGTH_PRICE
 
 

@@ -136,7 +136,7 @@ class AccountsApi(RuntimeApi):
     def cf_common_account_info(
         self, account_id: bytes, should_sweep: str
     ) -> values.RpcAccountInfoCommonItems[int]:
-        """What every account has; zeros for one that does not exist."""
+        """Return what every account has; zeros for one that does not exist."""
         flip, funding = self.other(Flip), self.other(FundingStorage)
         names = dict(self.other(AccountRoles).VanityNames.get())
         return values.RpcAccountInfoCommonItems(
@@ -154,7 +154,7 @@ class AccountsApi(RuntimeApi):
 
     @method("RewardDistributionEstimate<u128>", since("2.3.0"))
     def cf_reward_distribution_estimate(self) -> values.RewardDistributionEstimate[int]:
-        """What each authority would get of the fees if the epoch ended now; empty until rewards are paid."""
+        """Return each authority's share of the fees if the epoch ended now; empty until rewards are paid."""
         flip, validator = self.other(Flip), self.other(ValidatorStorage)
         authorities = validator.CurrentAuthorities.get()
         total = flip.pending_rewards if flip.pays_rewards else 0
@@ -187,7 +187,7 @@ class AccountsApi(RuntimeApi):
 
     @method("ValidatorInfo", account_id="AccountId32")
     def cf_validator_info(self, account_id: bytes) -> values.ValidatorInfo:
-        """A validator: all of them are online, and none has lost reputation."""
+        """Describe a validator: all of them are online, and none has lost reputation."""
         flip, funding, validator = self.other(Flip), self.other(FundingStorage), self.other(ValidatorStorage)
         bid, max_bid = self._bids(account_id)
         is_authority = account_id in validator.CurrentAuthorities.get()
@@ -221,7 +221,7 @@ class AccountsApi(RuntimeApi):
 
     @method("OperatorInfo<u128>", account_id="AccountId32")
     def cf_operator_info(self, account_id: bytes) -> values.OperatorInfo[int]:
-        """An operator: its settings, and whom it manages."""
+        """Return an operator's settings, and whom it manages."""
         validator, flip = self.other(ValidatorStorage), self.other(Flip)
         managed = validator.ManagedValidators.get(account_id)
         epoch = validator.CurrentEpoch.get()
@@ -277,7 +277,7 @@ class AccountsApi(RuntimeApi):
 
     @method("([u8; 33], u32)")
     def cf_eth_vault(self) -> tuple[bytes, int]:
-        """The aggregate key of the EVM chains, compressed, and Ethereum's block since which it holds."""
+        """Return the EVM chains' aggregate key, compressed, and Ethereum's block since which it holds."""
         epoch = self.other(ValidatorStorage).CurrentEpoch.get()
         key = self.other(EvmThresholdSigner).Keys.get(epoch)
         if not isinstance(key, values.EvmAggKey):
@@ -288,28 +288,28 @@ class AccountsApi(RuntimeApi):
 
     @method("(u32, u32)")
     def cf_auction_parameters(self) -> tuple[int, int]:
-        """The least and the largest number of authorities."""
+        """Return the minimum and the maximum number of authorities."""
         sizes = self.other(ValidatorStorage).AuctionParameters.get()
         return sizes.min_size, sizes.max_size
 
     @method("u128")
     def cf_authority_emission_per_block(self) -> int:
-        """What the authorities earn for a block: nothing is emitted here."""
+        """Return what the authorities earn for a block: nothing is emitted here."""
         return 0
 
     @method("u128")
     def cf_backup_emission_per_block(self) -> int:
-        """What the backups earn for a block: nothing is emitted here."""
+        """Return what the backups earn for a block: nothing is emitted here."""
         return 0
 
     @method("Vec<(Offence, RuntimeApiPenalty)>")
     def cf_penalties(self) -> list[tuple[values.Offence, values.RuntimeApiPenalty]]:
-        """What each offence costs: nobody is punished here."""
+        """Return what each offence costs: nobody is punished here."""
         return []
 
     @method("Vec<(Offence, Vec<(u32, AccountId32)>)>")
     def cf_suspensions(self) -> list[tuple[values.Offence, Sequence[tuple[int, bytes]]]]:
-        """The suspended validators: nobody is punished here."""
+        """Return the suspended validators: nobody is punished here."""
         return []
 
     @method("Vec<DelegationSnapshot<AccountId32, u128>>", account="Option<AccountId32>")

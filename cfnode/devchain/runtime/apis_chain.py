@@ -37,7 +37,7 @@ class ChainApi(RuntimeApi):
 
     @method("u32")
     def cf_current_epoch(self) -> int:
-        """The number of the epoch; the first is 1."""
+        """Return the number of the epoch; the first is 1."""
         return self.other(ValidatorStorage).CurrentEpoch.get()
 
     @method("u32")
@@ -47,12 +47,12 @@ class ChainApi(RuntimeApi):
 
     @method("u32")
     def cf_current_epoch_started_at(self) -> int:
-        """The block in which the epoch began."""
+        """Return the block in which the epoch began."""
         return self.other(ValidatorStorage).CurrentEpochStartedAt.get()
 
     @method("AuctionState")
     def cf_auction_state(self) -> values.AuctionState:
-        """What the next auction would ask for."""
+        """Return what the next auction would ask for."""
         validator = self.other(ValidatorStorage)
         sizes = validator.AuctionParameters.get()
         return values.AuctionState(
@@ -67,17 +67,17 @@ class ChainApi(RuntimeApi):
 
     @method("H160")
     def cf_eth_flip_token_address(self) -> bytes:
-        """The FLIP token's contract."""
+        """Return the address of the FLIP token's contract."""
         return self.other(EnvironmentStorage).EthereumSupportedAssets.get("Flip") or bytes(20)
 
     @method("H160")
     def cf_eth_state_chain_gateway_address(self) -> bytes:
-        """The contract through which accounts are funded."""
+        """Return the address of the contract through which accounts are funded."""
         return self.other(EnvironmentStorage).EthereumStateChainGatewayAddress.get()
 
     @method("H160")
     def cf_eth_key_manager_address(self) -> bytes:
-        """The contract that checks the authorities' signatures."""
+        """Return the address of the contract that checks the authorities' signatures."""
         return self.other(EnvironmentStorage).EthereumKeyManagerAddress.get()
 
     @method("u64")
@@ -87,12 +87,12 @@ class ChainApi(RuntimeApi):
 
     @method("SemVer")
     def cf_current_compatibility_version(self) -> values.SemVer:
-        """The release whose clients understand this chain."""
+        """Return the release whose clients understand this chain."""
         return self.other(EnvironmentStorage).CurrentReleaseVersion.get()
 
     @method("RuntimeSafeMode")
     def cf_safe_mode_statuses(self) -> values.RuntimeSafeMode:
-        """What is switched on and off."""
+        """Return what the safe mode leaves on, by pallet."""
         return self.other(EnvironmentStorage).RuntimeSafeMode.get()
 
     @method("(u128, u128)")

@@ -46,12 +46,12 @@ class ChainflipApi(RuntimeApi):
 
     @method("u128")
     def cf_min_funding(self) -> int:
-        """The least FLIP that an account may be left with."""
+        """Return the minimum of FLIP that an account may be left with."""
         return self.other(FundingStorage).MinimumFunding.get()
 
     @method("u128")
     def cf_redemption_tax(self) -> int:
-        """What taking FLIP out of an account costs."""
+        """Return what taking FLIP out of an account costs."""
         return self.other(FundingStorage).RedemptionTax.get()
 
     @method("u128", account_id="AccountId32")
@@ -61,12 +61,12 @@ class ChainflipApi(RuntimeApi):
 
     @method("Option<AccountRole>", account_id="AccountId32")
     def cf_account_role(self, account_id: bytes) -> str | None:
-        """The role of an account, None if it does not exist."""
+        """Return the role of an account, None if it does not exist."""
         return self.other(AccountRoles).role(account_id)
 
     @method("BrokerInfo<ScriptPubkey>", account_id="AccountId32")
     def cf_broker_info(self, account_id: bytes) -> values.BrokerInfo[Script]:
-        """A broker's fees, affiliates, bond and private Bitcoin channel."""
+        """Return a broker's fees, affiliates, bond and private Bitcoin channel."""
         swapping, balances = self.other(SwappingStorage), self.other(AssetBalances)
         return values.BrokerInfo(
             earned_fees=[
@@ -82,34 +82,34 @@ class ChainflipApi(RuntimeApi):
     def cf_affiliate_details(
         self, broker: bytes, affiliate: bytes | None
     ) -> list[tuple[bytes, values.AffiliateDetails]]:
-        """A broker's affiliates, or the one that is asked for."""
+        """Return a broker's affiliates, or the one that is asked for."""
         affiliates = self.other(SwappingStorage).AffiliateAccountDetails.items(broker)
         return [(account, details) for account, details in affiliates if affiliate in (None, account)]
 
     @method("Vec<u64>", account_id="AccountId32", chain="ForeignChain")
     def cf_get_preallocated_deposit_channels(self, account_id: bytes, chain: str) -> list[int]:
-        """The ids of the channels that are kept back for an account."""
+        """Return the ids of the channels that are kept back for an account."""
         channels = self.other(INGRESS_EGRESS[chain]).PreallocatedChannels.get(account_id)
         return [channel.channel_id for channel in channels]
 
     @method("u128", chain="ForeignChain")
     def cf_channel_opening_fee(self, chain: str) -> int:
-        """What opening a deposit channel costs, in FLIP."""
+        """Return what opening a deposit channel costs, in FLIP."""
         return self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
     def cf_failed_call_ethereum(self, broadcast_id: int) -> Transaction | None:
-        """A transaction that anybody may send, for a transfer or a message that has failed."""
+        """Return a transaction that anybody may send for a failed transfer or message on Ethereum."""
         return failed_call(self.other(INGRESS_EGRESS["Ethereum"]), broadcast_id)
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
     def cf_failed_call_arbitrum(self, broadcast_id: int) -> Transaction | None:
-        """The same on Arbitrum."""
+        """Return a transaction that anybody may send for a failed transfer or message on Arbitrum."""
         return failed_call(self.other(INGRESS_EGRESS["Arbitrum"]), broadcast_id)
 
     @method("Option<TronTransaction>", broadcast_id="u32")
     def cf_failed_call_tron(self, broadcast_id: int) -> Transaction | None:
-        """The same on Tron."""
+        """Return a transaction that anybody may send for a failed transfer or message on Tron."""
         return failed_call(self.other(INGRESS_EGRESS["Tron"]), broadcast_id)
 
     def _private_channel(self, swapping: SwappingStorage, broker: bytes) -> Script | None:

@@ -85,14 +85,14 @@ class ChannelsApi(RuntimeApi):
 
     @method("ChainAccounts", account_id="Option<AccountId32>")
     def cf_get_open_deposit_channels(self, account_id: bytes | None) -> values.ChainAccounts:
-        """The open channels, or those of one account."""
+        """Return the open channels, or those of one account."""
         return values.ChainAccounts(
             [(address, asset) for owner, _, address, asset in self._channels() if account_id in (None, owner)]
         )
 
     @method("Vec<(AccountId32, ChannelActionType, ChainAccounts)>")
     def cf_all_open_deposit_channels(self) -> list[tuple[bytes, str, values.ChainAccounts]]:
-        """The open channels by account and purpose."""
+        """Return the open channels by account and purpose."""
         channels: dict[tuple[bytes, str], list[tuple[EncodedAddress, str]]] = {}
         for owner, action, address, asset in self._channels():
             channels.setdefault((owner, action), []).append((address, asset))

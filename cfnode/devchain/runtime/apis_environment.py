@@ -60,12 +60,12 @@ class EnvironmentApi(RuntimeApi):
 
     @method("Option<u128>", asset="Asset")
     def cf_max_swap_amount(self, asset: str) -> int | None:
-        """The largest amount of one chunk, None without a limit."""
+        """Return the largest amount of one chunk, None without a limit."""
         return self.other(SwappingStorage).MaximumSwapAmount.get(asset)
 
     @method("u128", asset="Asset")
     def cf_minimum_chunk_size(self, asset: str) -> int:
-        """The least amount of one chunk."""
+        """Return the smallest amount of one chunk."""
         return self.other(SwappingStorage).MinimumChunkSize.get(asset)
 
     @method("u32")
@@ -84,7 +84,7 @@ class EnvironmentApi(RuntimeApi):
 
     @method("NetworkFees")
     def cf_network_fees(self) -> values.NetworkFees:
-        """The network fee of swaps for users, and of those inside the chain."""
+        """Return the network fee of swaps for users, and of those inside the chain."""
         swapping = self.other(SwappingStorage)
         return values.NetworkFees(
             regular_network_fee=_fees(self, swapping.NetworkFee, swapping.NetworkFeeForAsset),
@@ -95,7 +95,7 @@ class EnvironmentApi(RuntimeApi):
 
     @method("AssetMap<Option<u16>>")
     def cf_default_oracle_price_protection(self) -> dict[str, dict[str, int | None]]:
-        """The slippage against the oracle that applies where nobody states one, in basis points."""
+        """Return the slippage against the oracle that applies where nobody states one, in basis points."""
         return self.runtime.release.asset_map(self._protection)
 
     def _protection(self, asset: str) -> int | None:
@@ -138,23 +138,23 @@ class EnvironmentApi(RuntimeApi):
 
     @method("u128", asset="Asset")
     def cf_min_deposit_amount(self, asset: str) -> int:
-        """A deposit below this is ignored."""
+        """Return the amount below which a deposit is ignored."""
         return self._chain_of(asset).MinimumDeposit.get(asset)
 
     @method("u128", asset="Asset")
     def cf_egress_dust_limit(self, asset: str) -> int:
-        """A transfer below this is not made."""
+        """Return the amount below which no transfer is made."""
         return self._chain_of(asset).EgressDustLimit.get(asset)
 
     @method("Option<u128>", asset="Asset")
     def cf_ingress_fee(self, asset: str) -> int | None:
-        """What a deposit costs, in its asset."""
+        """Return what a deposit costs, in its asset."""
         pallet = self._chain_of(asset)
         return self._in_asset(asset, ingress_estimate(pallet, asset))
 
     @method("Option<u128>", asset="Asset")
     def cf_egress_fee(self, asset: str) -> int | None:
-        """What a transfer costs, in its asset."""
+        """Return what a transfer costs, in its asset."""
         pallet = self._chain_of(asset)
         return self._in_asset(asset, egress_estimate(pallet, asset))
 
@@ -175,7 +175,7 @@ class EnvironmentApi(RuntimeApi):
 
     @method("BoostConfiguration")
     def cf_boost_config(self) -> values.BoostConfiguration:
-        """The rules of boosting."""
+        """Return the rules of boosting."""
         return BOOST_CONFIG
 
     def _chain_of(self, asset: str) -> IngressEgressStorage:

@@ -121,14 +121,14 @@ class LendingApi(RuntimeApi):
 
     @method("RpcLendingConfig")
     def cf_lending_config(self) -> values.RpcLendingConfig:
-        """The rules of lending; those of single pools are told with the pools."""
+        """Return the rules of lending; those of single pools are part of the pools."""
         rules = self.other(BoostFunding).LendingConfig.get()
         names = (field.name for field in fields(values.RpcLendingConfig))
         return values.RpcLendingConfig(**{name: getattr(rules, name) for name in names})
 
     @method("TradingStrategyLimits")
     def cf_trading_strategy_limits(self) -> values.TradingStrategyLimits:
-        """What a strategy must begin with, and what is the least to add; no strategy has other assets."""
+        """Return the minimum to begin a strategy with, and to add; no strategy has other assets."""
         strategies = self.other(TradingStrategy)
         minimum_deployment = dict(strategies.MinimumDeploymentAmountForStrategy.get())
         minimum_added = dict(strategies.MinimumAddedFundsToStrategy.get())
@@ -144,7 +144,7 @@ class LendingApi(RuntimeApi):
 
     @method("Vec<RpcLendingPool<u128>>", asset="Option<Asset>")
     def cf_lending_pools(self, asset: str | None) -> list[values.RpcLendingPool[int]]:
-        """What the lending pools have, and at what interest they would lend."""
+        """Return what the lending pools have, and at what interest they would lend."""
         rules = self.other(BoostFunding).LendingConfig.get()
         return [_offer(name, pool, rules) for name, pool in self._pools(asset)]
 
@@ -152,7 +152,7 @@ class LendingApi(RuntimeApi):
     def cf_lending_pool_supply_balances(
         self, asset: str | None
     ) -> list[values.LendingPoolAndSupplyPositions[int]]:
-        """The lenders of each pool."""
+        """Return the lenders of each pool."""
         return [
             values.LendingPoolAndSupplyPositions(
                 asset=name,

@@ -121,7 +121,7 @@ class MonitoringApi(RuntimeApi):
 
     @method("ExternalChainsBlockHeight")
     def cf_external_chains_block_height(self) -> values.ExternalChainsBlockHeight:
-        """The foreign chains' heights."""
+        """Return the foreign chains' heights."""
         names = _known(self.runtime.release, _HEIGHTS)
         return values.ExternalChainsBlockHeight(
             **{name: self.other(CHAIN_TRACKING[name.capitalize()]).height() for name in names}
@@ -129,13 +129,13 @@ class MonitoringApi(RuntimeApi):
 
     @method("BtcUtxos")
     def cf_btc_utxos(self) -> values.BtcUtxos:
-        """The vault's unspent Bitcoin outputs."""
+        """Return the vault's unspent Bitcoin outputs."""
         outputs = self.other(EnvironmentStorage).BitcoinAvailableUtxos.get()
         return values.BtcUtxos(total_balance=sum(utxo.amount for utxo in outputs), count=len(outputs))
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:
-        """The aggregate key that acts for the vault on Assethub."""
+        """Return the aggregate key that acts for the vault on Assethub."""
         return self.other(PolkadotThresholdSigner).active_key() or bytes(32)
 
     @method("Vec<(Offence, u32)>")
@@ -182,7 +182,7 @@ class MonitoringApi(RuntimeApi):
 
     @method("u32")
     def cf_pending_swaps_count(self) -> int:
-        """Swaps that wait."""
+        """Count the swaps that wait."""
         return len(self.other(SwappingStorage).ScheduledSwaps.get())
 
     @method("OpenDepositChannels")
@@ -195,7 +195,7 @@ class MonitoringApi(RuntimeApi):
 
     @method("FeeImbalance<u128>")
     def cf_fee_imbalance(self) -> values.FeeImbalance[int]:
-        """What was withheld for fees against what is owed to those who paid them."""
+        """Return what was withheld for fees against what is owed to those who paid them."""
         names = _known(self.runtime.release, _IMBALANCES)
         return values.FeeImbalance(**{name: self._imbalance(name.capitalize()) for name in names})
 
@@ -209,7 +209,7 @@ class MonitoringApi(RuntimeApi):
 
     @method("monitoring::LastRuntimeUpgradeInfo")
     def cf_build_version(self) -> values.MonitoringLastRuntimeUpgradeInfo:
-        """The name and version of the runtime that made the block."""
+        """Return the name and version of the runtime that made the block."""
         made_by = self.other(System).LastRuntimeUpgrade.known()
         return values.MonitoringLastRuntimeUpgradeInfo(
             spec_version=made_by.spec_version, spec_name=made_by.spec_name
@@ -217,7 +217,7 @@ class MonitoringApi(RuntimeApi):
 
     @method("ActivateKeysBroadcastIds")
     def cf_rotation_broadcast_ids(self) -> values.ActivateKeysBroadcastIds:
-        """The broadcasts that give chains a new key and are not through; Solana's has no signature."""
+        """Return the broadcasts of new keys that are not through yet; Solana's has no signature."""
         names = boards_of_chains(self.runtime.release)
         incoming = {name: self._rotation_broadcast(name.capitalize()) for name in names}
         solana = (incoming.pop("solana"), None)
@@ -238,12 +238,12 @@ class MonitoringApi(RuntimeApi):
 
     @method("Address")
     def cf_sol_aggkey(self) -> bytes:
-        """The aggregate key on Solana."""
+        """Return the aggregate key on Solana."""
         return self.other(SolanaThresholdSigner).active_key() or bytes(32)
 
     @method("Address")
     def cf_sol_onchain_key(self) -> bytes:
-        """The key that a rotation has given Solana's program; zeros before the first."""
+        """Return the key that a rotation has given Solana's program; zeros before the first."""
         key = self.other(BROADCASTERS["Solana"]).CurrentOnChainKey.get()
         return key if isinstance(key, bytes) else bytes(32)
 
@@ -276,7 +276,7 @@ class MonitoringApi(RuntimeApi):
 
     @method("Vec<ValidatorInfo>", accounts="BoundedVec<AccountId32>")
     def cf_accounts_info(self, accounts: Sequence[bytes]) -> list[values.ValidatorInfo]:
-        """Validator information of some accounts."""
+        """Return the validator information of some accounts."""
         validator_info = AccountsApi(self.runtime).cf_validator_info
         return [validator_info(account) for account in accounts]
 

@@ -78,7 +78,7 @@ class OrdersApi(RuntimeApi):
     def cf_pool_orders(
         self, base_asset: str, quote_asset: str, lp: bytes | None, filled_orders: bool
     ) -> Answer[values.PoolOrders[bytes]]:
-        """The open orders of a pool, or those of one provider."""
+        """Return the open orders of a pool, or those of one provider."""
 
         def answer() -> values.PoolOrders[bytes]:
             stored = self._stored(base_asset, quote_asset)
@@ -100,7 +100,7 @@ class OrdersApi(RuntimeApi):
     def cf_pool_range_order_liquidity_value(
         self, base_asset: str, quote_asset: str, tick_range: Mapping[str, int], liquidity: int
     ) -> Answer[Mapping[str, int]]:
-        """What liquidity between two ticks is made of at the present price."""
+        """Return the amounts that make up liquidity between two ticks at the present price."""
 
         def answer() -> Mapping[str, int]:
             pools, pool = self.other(PoolsStorage), self._stored(base_asset, quote_asset).pool
@@ -115,14 +115,14 @@ class OrdersApi(RuntimeApi):
 
     @method("Vec<LiquidityPools::Event>")
     def cf_lp_events(self) -> list[PalletEvent]:
-        """What the pools have said in this block."""
+        """Return the events of the pools in this block."""
         pools = self.other(PoolsStorage)
         events = (record.event for record in self.other(System).Events.get())
         return [event for pallet, event in events if pallet == pools.name]
 
     @method("Vec<BoostPoolDepth>")
     def cf_boost_pools_depth(self) -> list[values.BoostPoolDepth]:
-        """What can be boosted, by asset and price in basis points."""
+        """Return what can be boosted, by asset and price in basis points."""
         depths = []
         for asset in self.runtime.release.asset_names:
             amount = boost_depth(_pallet(self, asset), asset)

@@ -50,7 +50,7 @@ class PoolsApi(RuntimeApi):
 
     @method("Option<PoolPriceV1>", from_="Asset", to="Asset")
     def cf_pool_price(self, from_: str, to: str) -> values.PoolPriceV1 | None:
-        """What a swap in this direction begins at, None if there is no such pool."""
+        """Return the price at which a swap in this direction begins, None if there is no such pool."""
         if (from_ == STABLE) == (to == STABLE):
             return None
         asset, sold = direction(from_, to)
@@ -77,7 +77,7 @@ class PoolsApi(RuntimeApi):
 
     @method("Result<PoolInfo, DispatchErrorWithMessage>", base_asset="Asset", quote_asset="Asset")
     def cf_pool_info(self, base_asset: str, quote_asset: str) -> Answer[values.PoolInfo]:
-        """A pool's fee, and sums of its swaps."""
+        """Return a pool's fee, and sums of its swaps."""
 
         def answer() -> values.PoolInfo:
             pool = self._pool(base_asset, quote_asset)
@@ -99,7 +99,7 @@ class PoolsApi(RuntimeApi):
     def cf_pool_depth(
         self, base_asset: str, quote_asset: str, tick_range: Mapping[str, int]
     ) -> Answer[values.AskBidMap[values.UnidirectionalPoolDepth]]:
-        """What the pool pays out in all between two ticks."""
+        """Return what the pool pays out in all between two ticks."""
 
         def answer() -> values.AskBidMap[values.UnidirectionalPoolDepth]:
             pools, pool = self.other(PoolsStorage), self._pool(base_asset, quote_asset)
@@ -115,7 +115,7 @@ class PoolsApi(RuntimeApi):
 
     @method("Result<PoolLiquidity, DispatchErrorWithMessage>", base_asset="Asset", quote_asset="Asset")
     def cf_pool_liquidity(self, base_asset: str, quote_asset: str) -> Answer[values.PoolLiquidity]:
-        """The liquidity that begins at each tick."""
+        """Return the liquidity that begins at each tick."""
 
         def answer() -> values.PoolLiquidity:
             pool, total, ranges = self._pool(base_asset, quote_asset), 0, []
@@ -136,7 +136,7 @@ class PoolsApi(RuntimeApi):
     def cf_pool_orderbook(
         self, base_asset: str, quote_asset: str, orders: int
     ) -> Answer[values.PoolOrderbook]:
-        """What lies between prices that are a factor apart, on both sides, as if each were one order."""
+        """Return the liquidity of both sides between prices that are a factor apart, each as one order."""
 
         def answer() -> values.PoolOrderbook:
             pool, count = self._pool(base_asset, quote_asset), max(1, min(orders, MAX_OFFERS))
@@ -168,7 +168,7 @@ class PoolsApi(RuntimeApi):
 
     @method("Vec<OraclePrice>", base_and_quote_asset="Option<(PriceAsset, PriceAsset)>")
     def cf_oracle_prices(self, base_and_quote_asset: tuple[str, str] | None) -> list[values.OraclePrice]:
-        """What the oracle says, of all feeds or of one; all are in dollars."""
+        """Return the prices of the oracle in dollars, of all feeds or of one."""
         prices = []
         readings = dict(self.other(OracleFeed).OraclePrices.items())
         for feed in FEEDS:

@@ -57,12 +57,12 @@ class ProvidersApi(RuntimeApi):
 
     @method("AssetMap<u128>", account_id="AccountId32")
     def cf_free_balances(self, account_id: bytes) -> ByAsset:
-        """What an account owns of every foreign asset."""
+        """Return what an account owns of every foreign asset."""
         return free_balances(self, account_id, "Yes")
 
     @method("AssetMap<u128>", account_id="AccountId32")
     def cf_lp_total_balances(self, account_id: bytes) -> ByAsset:
-        """The same with what lies in its orders and boosts deposits."""
+        """Return what an account owns of every foreign asset, with its orders and what boosts deposits."""
         pools = self.other(PoolsStorage)
         sweep(pools, account_id)
         release, balances = self.runtime.release, self.other(AssetBalances)

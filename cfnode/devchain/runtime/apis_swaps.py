@@ -78,7 +78,7 @@ class SwapsApi(RuntimeApi):
 
     @method("Vec<(SwapLegInfo, u32)>", base_asset="Asset", quote_asset="Asset")
     def cf_scheduled_swaps(self, base_asset: str, quote_asset: str) -> list[tuple[values.SwapLegInfo, int]]:
-        """The swaps through a pool that wait for their block, with that block; none while swaps are off."""
+        """Return the swaps through a pool that wait, with their block; none while swaps are off."""
         _check_pair(base_asset, quote_asset)
         if not self.other(EnvironmentStorage).safe_mode("swapping", "swaps_enabled"):
             return []
@@ -162,7 +162,7 @@ class SwapsApi(RuntimeApi):
         additional_limit_orders: Sequence[values.SimulateSwapAdditionalOrder] | None,
         is_internal: bool | None,
     ) -> Answer[values.SimulatedSwapInformation]:
-        """What a swap would give now, and what it would cost."""
+        """Return what a swap would give now, and what it would cost."""
         chunks = dca_parameters.number_of_chunks if dca_parameters else 1
         excluded = frozenset(exclude_fees) | (_INSIDE if is_internal else frozenset())
 

@@ -74,7 +74,7 @@ class VaultSwapsApi(RuntimeApi):
     def cf_request_swap_parameter_encoding(
         self, *, extra_parameters: Extra, **request: Unpack[Given]
     ) -> Answer[values.VaultSwapDetails[Script]]:
-        """The transaction that swaps by way of the vault."""
+        """Return the transaction that swaps by way of the vault."""
         return or_message(lambda: self._details(VaultSwapRequest.of(request), extra_parameters))
 
     def _details(self, asked: VaultSwapRequest, extra: Extra) -> values.VaultSwapDetails[Script]:
@@ -110,7 +110,7 @@ class VaultSwapsApi(RuntimeApi):
     def cf_encode_cf_parameters(
         self, *, refund_parameters: values.RefundParameters, **request: Unpack[Given]
     ) -> Answer[bytes]:
-        """The part of the transaction that the vault passes on."""
+        """Return the part of the transaction that the vault passes on."""
         asked, refund = VaultSwapRequest.of(request), refund_parameters
         bounds = refund.retry_duration, refund.max_oracle_price_slippage
         return or_message(lambda: cf_parameters_of(self, self._checked(asked, *bounds), refund))
@@ -202,7 +202,7 @@ class VaultSwapsApi(RuntimeApi):
     def cf_decode_vault_swap_parameter(
         self, broker: bytes, vault_swap: values.VaultSwapDetails[str]
     ) -> Answer[Swap]:
-        """The swap that a transaction asks for."""
+        """Return the swap that a transaction asks for."""
         return or_message(lambda: self._decoded(broker, vault_swap))
 
     def _decoded(self, broker: bytes, vault_swap: values.VaultSwapDetails[str]) -> Swap:

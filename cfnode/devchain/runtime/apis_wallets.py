@@ -41,7 +41,7 @@ class WalletsApi(RuntimeApi):
         nonce_or_account: values.NonceOrAccount,
         encoding: tuple[str, str],
     ) -> Answer[tuple[Encoded, values.TransactionMetadata]]:
-        """A call as a wallet signs it, with the nonce and the expiry that are part of it."""
+        """Return a call as a wallet signs it, with the nonce and the expiry that are part of it."""
         try:
             decoder: Decoder[RuntimeCall] = self.runtime.call_codec
             decoded, _ = decoder.decode_from(call, 0)

@@ -170,7 +170,7 @@ class WitnessedApi(RuntimeApi):
 
     @method("TransactionScreeningEvents")
     def cf_transaction_screening_events(self) -> values.TransactionScreeningEvents:
-        """What became of the deposits that brokers marked."""
+        """Return what became of the deposits that brokers marked."""
         return values.TransactionScreeningEvents(
             **{
                 f"{module}_events": list(self._screened(chain))
@@ -199,7 +199,7 @@ class WitnessedApi(RuntimeApi):
 
     @method("Result<IngressEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_events(self, chain: str) -> Answer[values.IngressEvents]:
-        """The deposits and vault swaps that were witnessed."""
+        """Return the deposits and vault swaps that were witnessed."""
         if chain not in self.runtime.release.rules.witnessed_chains:
             return _NOT_WITNESSED
 
@@ -212,7 +212,7 @@ class WitnessedApi(RuntimeApi):
 
     @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_egress_events(self, chain: str) -> Answer[values.RawWitnessedEvents]:
-        """The same as the authorities saw it, and the transactions of ours that are on their way."""
+        """Return the deposits and vault swaps that the authorities saw, and the transactions under way."""
         if chain not in self.runtime.release.rules.witnessed_chains:
             return _NOT_WITNESSED
         dev = self.other(Witnesses)

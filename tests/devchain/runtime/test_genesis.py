@@ -17,7 +17,7 @@ from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from cfnode.runtime.calls import UnsupportedCode
 from tests.devchain.runtime.world import World
 
-DEV_GENESIS_HASH = "0694c457d6dc76d8a823a0188eef713259b4a815f12e85ebacf6d9c244232ae3"
+DEV_GENESIS_HASH = "bbd747e38600d09bfead3111280ad05e477c567273713309c92c972f0d980eff"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

@@ -122,7 +122,7 @@ class Dev(Pallet):
         amount: int,
         transaction: bytes | None,
     ) -> None:
-        """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
+        """Report a deposit that its chain has confirmed. The transaction is made up if none is given."""
         origin.ensure_none()
         self._ensure_watched(deposit_address, asset, amount)
         self.witnesses.see_deposit(deposit_address, asset, amount, transaction)
@@ -172,7 +172,7 @@ class Dev(Pallet):
         amount: int,
         transaction: bytes | None,
     ) -> None:
-        """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
+        """Report a deposit that its chain has not yet confirmed; `witness_deposit` is to follow."""
         origin.ensure_none()
         self._ensure_watched(deposit_address, asset, amount)
         self.witnesses.see_deposit(deposit_address, asset, amount, transaction, final=False)
@@ -204,7 +204,7 @@ class Dev(Pallet):
         transaction: bytes | None,
         is_final: bool,
     ) -> None:
-        """A user has sent what `cf_request_swap_parameter_encoding` gave.
+        """Report that a user has sent what `cf_request_swap_parameter_encoding` gave.
 
         On Bitcoin `amount` is what is paid, and `sender` the third output, where a refund goes.
         """
@@ -222,7 +222,7 @@ class Dev(Pallet):
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
-        """The oracle says what a whole unit costs, in microdollars; or says nothing any more."""
+        """Report the oracle's price of a whole unit, in microdollars, or that it has none any more."""
         origin.ensure_none()
         is_valid = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW_AMOUNT)
         self.ensure(is_valid, self.Error.InvalidPrice)
@@ -239,7 +239,7 @@ class Dev(Pallet):
 
     @call(13, Cost(), chain="ForeignChain", broadcast_id="Option<u32>")
     def fail_broadcast(self, origin: Origin, chain: str, broadcast_id: int | None) -> None:
-        """The authority that was asked to send a broadcast, or the newest, says that it could not."""
+        """Report that the authority asked to send a broadcast, or the newest one, could not."""
         origin.ensure_none()
         broadcaster = self.other(BROADCASTERS[chain])
         on_the_way = broadcaster.on_their_way()
@@ -251,7 +251,7 @@ class Dev(Pallet):
 
     @call(14, Cost(), account_id="AccountId32", expired="bool")
     def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
-        """The FLIP that an account redeems has been paid out on Ethereum, or its time is over."""
+        """Report that the FLIP an account redeems has been paid out on Ethereum, or that its time is over."""
         origin.ensure_none()
         funding, tx_hash = self.other(Funding), self.witnesses.made_up_transaction()
         (funding.expired if expired else funding.redeemed)(account_id, tx_hash)

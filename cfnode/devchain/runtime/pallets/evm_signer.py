@@ -101,7 +101,7 @@ class EvmThresholdSigner(KeyRotation):
 
     @call(0, ceremony_id="u64", signature="SchnorrVerificationComponents")
     def signature_success(self, origin: Origin, ceremony_id: int, signature: Components) -> None:
-        """The authorities have signed. Unsigned: the signature itself is what counts."""
+        """Report the authorities' signature. Unsigned: the signature itself is what counts."""
         origin.ensure_none()
         error = self.Error.InvalidThresholdSignatureCeremonyId
         context = self.require(self.PendingCeremonies.take(ceremony_id), error)
@@ -122,7 +122,7 @@ class EvmThresholdSigner(KeyRotation):
         threshold_request_id: int,
         new_public_key: values.EvmAggKey,
     ) -> None:
-        """The key that was generated has been tried by a signature."""
+        """Take the result of the signature that tries a generated key."""
         origin.ensure_threshold_signed()
         if self._has_been_signed(threshold_request_id):
             self.note_verified()

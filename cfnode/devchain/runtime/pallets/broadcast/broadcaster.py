@@ -99,7 +99,7 @@ class Broadcaster(ChainPallet):
 
     @call(4, broadcast_id="u32")
     def transaction_failed(self, origin: Origin, broadcast_id: int) -> None:
-        """A validator says that it could not send a transaction."""
+        """Report that this validator could not send a transaction."""
         self.fail_attempt(broadcast_id, self.other(AccountRoles).ensure_role(origin, "Validator"))
 
     @call(

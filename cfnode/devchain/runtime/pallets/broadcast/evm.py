@@ -84,7 +84,7 @@ class EvmBroadcaster(Broadcaster):
         initiated_at: int,
         should_broadcast: bool,
     ) -> None:
-        """A call has been signed: keep it, and send it if it is to be sent."""
+        """Keep a call that was signed, and send it if it is to be sent."""
         origin.ensure_threshold_signed()
         signing = self.other(EvmThresholdSigner).take_signature(threshold_request_id)
         if signing is None:
