@@ -195,7 +195,6 @@ class Exhausted:
 
     async def __aenter__(self) -> None:
         """Open nothing: the listener is made up."""
-        pass
 
     async def __aexit__(self, *error: object) -> None:
         """Close nothing."""

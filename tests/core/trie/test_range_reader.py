@@ -156,7 +156,7 @@ def test_any_items_are_refused(items: list[bytes], is_later: bool) -> None:
 
 
 def test_a_deep_proof_of_no_state_is_refused_without_recursion() -> None:
-    """Refuse a chain of 20,000 nodes without recursion: it would end the process."""
+    """Refuse a chain of 20,000 nodes without recursion, for which the stack would be too small."""
     chain = [b"\x80\x01\x00\x00"] * 20_000
     for items in (chain, [*chain, b"\x41\x01\x04\x01"]):
         with pytest.raises(TrieError):
