@@ -70,11 +70,13 @@ def taker_of(block: Block) -> Path | None:
 
 
 def is_meant(block: Block, start: str) -> bool:
+    """Return whether a test's beginning, or language, means this block."""
     return start == block.language or block in with_line(block.page, start)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_block_is_run_by_a_test(page: str) -> None:
+    """Run each block of the documentation by a test, or list it with the reason."""
     untaken = [block for block in blocks(page) if block.runnable and not taker_of(block)]
     missing = [f"{page}:{block.line}\n{block.runnable}" for block in untaken]
     assert missing == [], "no test runs it: take it with `block` of tests/documentation.py, or list it there"
@@ -82,17 +84,20 @@ def test_each_block_is_run_by_a_test(page: str) -> None:
 
 @pytest.mark.parametrize(("page", "start"), NOT_RUN)
 def test_what_is_not_run_is_still_there(page: str, start: str) -> None:
+    """Find each listed block in its page: a stale entry would excuse a new block."""
     assert any(line.startswith(start) for block in blocks(page) for line in block.text.splitlines())
     assert len(NOT_RUN[page, start]) > 10, "the reason"
 
 
 @pytest.mark.parametrize(("page", "path"), FOLLOWED.items())
 def test_a_followed_page_has_its_test(page: str, path: str) -> None:
+    """Have a test file for each page that is followed from top to end."""
     assert page in PAGES
     assert (ROOT / path).exists()
 
 
 def test_there_are_many_blocks_and_few_that_no_test_runs() -> None:
+    """Find many blocks and few exceptions, so that the search itself works."""
     all_blocks = [block for page in PAGES for block in blocks(page)]
     assert len(all_blocks) > 80
     assert len([block for block in all_blocks if not block.runnable]) < 10
@@ -109,6 +114,7 @@ def test_there_are_many_blocks_and_few_that_no_test_runs() -> None:
     ],
 )
 def test_a_new_block_is_noticed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice a new block in each form of Markdown."""
     (tmp_path / "page.md").write_text(text)
     monkeypatch.setattr(documentation, "ROOT", tmp_path)
     with pytest.raises(AssertionError, match=r"no test runs it"):
@@ -116,6 +122,7 @@ def test_a_new_block_is_noticed(text: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_output_is_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a block of output, and a list, for no program."""
     (tmp_path / "page.md").write_text("```text\nRunning\n```\n\n- a list\n    that goes on\n")
     monkeypatch.setattr(documentation, "ROOT", tmp_path)
     assert blocks("page.md") == []

@@ -69,11 +69,13 @@ def fault(arguments: str) -> str | None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_documented_command_exists(page: Path) -> None:
+    """Name only existing commands, flags and methods on each page."""
     faults = {command: problem for command in commands_of(page.read_text()) if (problem := fault(command))}
     assert {command: problem for command, problem in faults.items() if MISTAKES.get(command) != problem} == {}
 
 
 def test_the_guide_has_many_commands() -> None:
+    """Find many commands in the pages, so that the search itself works."""
     assert sum(len(list(commands_of(page.read_text()))) for page in PAGES) > 200
 
 
@@ -88,4 +90,5 @@ def test_the_guide_has_many_commands() -> None:
     ],
 )
 def test_a_stale_command_is_noticed(text: str, problem: str) -> None:
+    """Notice a command, flag or method that does not exist, in each form of Markdown."""
     assert [fault(command) for command in commands_of(text)] == [problem]

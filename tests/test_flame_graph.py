@@ -16,6 +16,7 @@ other <b> (/x/python3.11/json/encoder.py:4) 10
 
 
 def test_stacks_become_a_tree_without_start_and_sleeping_threads() -> None:
+    """Read stacks into a tree, without the start, sleeping threads and the machine's paths."""
     root = parse(STACKS)
     assert root.samples == 100
     served = root.called["serve (cfnode/rpc/server.py:2)"]
@@ -25,6 +26,7 @@ def test_stacks_become_a_tree_without_start_and_sleeping_threads() -> None:
 
 
 def test_a_picture_has_each_frame_with_its_part() -> None:
+    """Draw each frame as wide as its share, with escaped names."""
     picture = draw(parse(STACKS), "a <title>")
     assert "serve (cfnode/rpc/server.py:2): 90.0%" in picture
     assert 'width="1079.5"' in picture

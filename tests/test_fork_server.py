@@ -65,6 +65,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[subprocess.Compl
 def test_it_is_a_child_of_the_test_and_finds_what_a_new_process_finds(
     both: Callable[..., Any], tmp_path: Path
 ) -> None:
+    """Run a forked program with the parent, arguments, environment and descriptors of a new process."""
     variables = {**os.environ, "NAME": "ä value", "PYTHONPATH": str(tmp_path)}
     with (tmp_path / "passed").open("w") as passed:
         options = {"cwd": tmp_path, "env": variables, "input": "a line\n", "pass_fds": [passed.fileno()]}
@@ -88,6 +89,7 @@ WHERE = "import os; print(os.readlink('/proc/self/ns/net'))"
 def test_it_begins_in_the_network_namespace_of_the_thread_that_starts_it(
     both: Callable[..., list[subprocess.CompletedProcess[str]]],
 ) -> None:
+    """Begin a forked program in the network namespace of the thread that starts it."""
     here = [done.stdout for done in both(WHERE)]
     try:
         with machines(1) as (machine,), machine.here():
@@ -100,6 +102,7 @@ def test_it_begins_in_the_network_namespace_of_the_thread_that_starts_it(
 
 @pytest.mark.parametrize("program", ENDS.values(), ids=ENDS)
 def test_it_ends_as_a_new_process_does(both: Callable[..., Any], program: str) -> None:
+    """End a forked program with the code, signal and output of a new process."""
     forked, anew = both(program)
     assert (forked.returncode, forked.stdout) == (anew.returncode, anew.stdout)
     assert forked.stderr.splitlines()[-1:] == anew.stderr.splitlines()[-1:]
@@ -116,6 +119,7 @@ SHELL = (
 def test_the_command_of_shells_prints_and_ends_as_the_program_does(
     words: tuple[str, ...], read: str, tmp_path: Path
 ) -> None:
+    """Print and end by the shell's command as by the program itself."""
     write_command(tmp_path / "cfnode")
     options: dict[str, Any] = {"env": environment(tmp_path), "cwd": tmp_path, "input": read, "text": True}
     by_shell = subprocess.run([tmp_path / "cfnode", *words], capture_output=True, timeout=60, **options)
@@ -129,6 +133,7 @@ def test_the_command_of_shells_prints_and_ends_as_the_program_does(
 
 
 def test_the_command_of_shells_passes_signals_on(tmp_path: Path) -> None:
+    """Pass a signal through the shell's command to the node."""
     write_command(tmp_path / "cfnode")
     log = tmp_path / "log"
     line = [tmp_path / "cfnode", "run", "--dev", "--rpc-port=0", "--port=0", "--no-prometheus", "--tmp"]
@@ -141,6 +146,7 @@ def test_the_command_of_shells_passes_signals_on(tmp_path: Path) -> None:
 
 
 def test_only_programs_of_cfnode_in_this_interpreter_are_forked() -> None:
+    """Fork only programs of cfnode in this interpreter with plain options; others start anew."""
     line = command("key", "generate")
     assert forkable(line, None) == ["-m", "cfnode", "key", "generate"]
     assert forkable(line, {**os.environ, "PYTHONMALLOC": "debug"}) is None
@@ -151,6 +157,7 @@ def test_only_programs_of_cfnode_in_this_interpreter_are_forked() -> None:
 
 
 def test_what_starts_is_counted_by_its_kind() -> None:
+    """Count started programs by their kind."""
     assert kind_of(command("run", "--dev")) == NODE
     assert kind_of(command("--dev")) == NODE
     assert kind_of(command("key", "insert")) == "cfnode key"
@@ -159,6 +166,7 @@ def test_what_starts_is_counted_by_its_kind() -> None:
 
 
 def test_a_forked_node_ends_with_its_executors_and_servers(tmp_path: Path) -> None:
+    """End a killed node's executors and servers with it."""
     with running_node(tmp_path, "--dev") as node:
         listed = Path(f"/proc/{node.process.pid}/task/{node.process.pid}/children")
         until(lambda: len(listed.read_text().split()) >= 2)

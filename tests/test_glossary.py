@@ -37,16 +37,19 @@ def sources() -> str:
 
 @pytest.mark.parametrize("term", ASKED)
 def test_a_word_of_the_chain_has_an_entry(term: str) -> None:
+    """Explain each of these words of the chain in the glossary."""
     assert term in TERMS
 
 
 @pytest.mark.parametrize("name", sorted(set(NAME.findall(PAGE.read_text()))))
 def test_a_name_in_it_exists(name: str) -> None:
+    """Find each name of code that the glossary mentions in the code."""
     path = ROOT / name.replace(".", "/") if name.startswith("cfnode.") else ROOT / name
     assert path.exists() or re.search(rf"(?<![\w-]){re.escape(name)}\b", sources()), name
 
 
 def test_no_entry_is_long() -> None:
+    """Keep entries short."""
     entries = re.split(r"^##+ .+$", PAGE.read_text(), flags=re.MULTILINE)[1:]
     assert max(len(entry.split()) for entry in entries) < 90
 
@@ -55,6 +58,7 @@ def test_no_entry_is_long() -> None:
     "page", ["quick-start", "sdk", "recover", "ledger", "partners", "operating", "development-chain"]
 )
 def test_the_guide_leads_to_it(page: str) -> None:
+    """Link from each of these guides to entries that exist."""
     links = re.findall(
         r"\]\(\.\./reference/glossary\.md#([^)]+)\)", (DOCS / "guide" / f"{page}.md").read_text()
     )

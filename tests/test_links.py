@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_link_leads_somewhere(page: Path) -> None:
+    """Lead each link of a page to a file, and to a heading in it."""
     assert dead_links(page) == []
 
 
@@ -31,6 +32,7 @@ def test_each_link_leads_somewhere(page: Path) -> None:
     ],
 )
 def test_a_dead_link_is_noticed(link: str, dead: bool, tmp_path: Path) -> None:
+    """Notice a link to a missing file or heading, and accept the others."""
     block = '```sh\n# in a block\n<a id="set-in-a-block"></a>\n```\n'
     (tmp_path / "one.md").write_text(f'# One\n\n## A `heading`\n\n{block}\n- <a id="set-by-hand"></a>text\n')
     (tmp_path / "two.md").write_text(f"# Two\n\n## Here\n\n[text]({link})\n")
@@ -40,6 +42,7 @@ def test_a_dead_link_is_noticed(link: str, dead: bool, tmp_path: Path) -> None:
 def test_the_script_names_the_page_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Name the page and the link, and exit with 1."""
     assert script.main() == 0
     (tmp_path / "README.md").write_text("[text](none.md)\n")
     monkeypatch.setattr(script, "ROOT", tmp_path)

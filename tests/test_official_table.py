@@ -17,17 +17,20 @@ VAGUE = re.compile(r"the same(?! as there| text| message)")
 
 
 def rows() -> list[list[str]]:
+    """Return the cells of each row of the table."""
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
     all_rows = [[cell.strip() for cell in CELL.split(line)[1:-1]] for line in lines]
     return [cells for cells in all_rows if cells[-1] != "test"]
 
 
 def exists(name: str) -> bool:
+    """Return whether a test file exists, by its name or path."""
     return name in TESTS if "/" not in name else (ROOT / Path(name)).exists()
 
 
 @pytest.mark.parametrize("cells", rows(), ids=lambda cells: cells[0][:50])
 def test_a_row_names_tests_that_exist(cells: list[str]) -> None:
+    """Fill all cells of a row, and name tests that exist."""
     asked, theirs, ours, tests = cells
     assert asked and theirs and ours
     names = NAME.findall(tests)
@@ -42,4 +45,5 @@ def test_a_row_says_what_the_same_is(cells: list[str]) -> None:
 
 
 def test_the_table_has_rows() -> None:
+    """Find many rows, so that the search itself works."""
     assert len(rows()) > 80

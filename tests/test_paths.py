@@ -28,11 +28,13 @@ def _stands_in(word: str, text: str) -> bool:
 
 
 def test_there_are_three_paths() -> None:
+    """Find exactly the three pages of paths."""
     assert [page.stem for page in PAGES] == ["path-light-node", "path-partner-request", "path-swap"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_each_step_links_files_that_have_its_names(page: Path) -> None:
+    """Link from each step files that hold every name the step mentions."""
     steps = STEP.findall(page.read_text())
     assert len(steps) > 10
     assert [step for step in steps if not FILE.search(step) or not NAME.search(LINK.sub("", step))] == []
@@ -45,5 +47,6 @@ def test_each_step_links_files_that_have_its_names(page: Path) -> None:
     [("`PeerSet.rank`, `PeerRecord`", []), ("`PeerSet.bank`", ["PeerSet.bank"]), ("`PeerSe`", ["PeerSe"])],
 )
 def test_a_name_that_the_code_lacks_is_noticed(names: str, missing: list[str]) -> None:
+    """Notice a name that the linked file lacks, also one that only begins a longer name."""
     step = f"1. [`x`](../../cfnode/node/asking/peer_set.py): {names}."
     assert missing_names(step, ROOT / "docs" / "design") == missing

@@ -25,12 +25,14 @@ from scripts.plain_words import ALLOWED, ROOT, RUNTIME, dialect_words, faults, m
     ],
 )
 def test_a_word_of_the_list_is_found_with_its_line(text: str, word: str) -> None:
+    """Find a word of the list with its line and what to write instead."""
     ((line, match, plain),) = dialect_words(text)
     assert (line, match) == (2, word)
     assert plain
 
 
 def test_two_words_of_one_line_are_both_found() -> None:
+    """Find both of two words in one line."""
     assert [word for _, word, _ in dialect_words("nobody has heard of it")] == ["nobody", "heard"]
 
 
@@ -45,15 +47,18 @@ def test_two_words_of_one_line_are_both_found() -> None:
     ],
 )
 def test_a_plain_text_has_no_fault(text: str) -> None:
+    """Find no fault in a plain text."""
     assert list(dialect_words(text)) == []
 
 
 def test_only_the_allowed_part_of_a_line_may_have_a_word() -> None:
+    """Allow a word in the listed part of a line, and not elsewhere in it."""
     assert list(dialect_words("nobody watches it", "nobody watches it")) == []
     assert [word for _, word, _ in dialect_words("told: nobody watches it", "nobody watches it")] == ["told"]
 
 
 def test_faults_are_printed_and_are_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Print each fault and exit with 1, or print nothing and exit with 0."""
     good, bad = tmp_path / "good.md", tmp_path / "bad.md"
     good.write_text("A client receives the answer.\n")
     bad.write_text("\nThe client was told.\n")
@@ -64,10 +69,12 @@ def test_faults_are_printed_and_are_the_exit_code(tmp_path: Path, capsys: pytest
 
 
 def test_the_project_has_no_word_of_the_list() -> None:
+    """Find no word of the list in the project."""
     assert list(faults(tracked())) == []
 
 
 def test_each_exception_is_needed() -> None:
+    """Need each exception: a stale one would hide a new fault."""
     for name, text in ALLOWED.items():
         assert text in (ROOT / name).read_text(), name
     texts = [path.read_text() for path in (ROOT / RUNTIME).rglob("*.py")]
@@ -109,12 +116,14 @@ class Swaps(Pallet):
 
 
 def test_the_metadata_of_a_runtime_module_may_have_any_word() -> None:
+    """Leave out the lines of a runtime module that are the chain's metadata, and no others."""
     assert metadata_lines(DECLARED) == {3, 8, 9, 10, 11, 22, 23, 24, 28}
     others = [line for line, _, _ in dialect_words(DECLARED, skipped=metadata_lines(DECLARED))]
     assert others == [1, 12, 13, 16, 19, 30]
 
 
 def test_only_modules_of_the_runtime_have_metadata(tmp_path: Path) -> None:
+    """Judge a module with such declarations outside of the runtime's folder as any other."""
     path = tmp_path / "api.py"
     path.write_text('@call(0)\ndef swap(self, origin):\n    """A broker is told."""\n')
     assert [fault.partition(": ")[2] for fault in faults([path])] == ["'told': notified, sent, given"]

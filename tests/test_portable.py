@@ -32,6 +32,7 @@ def errors_of(*modules: str) -> str:
 
 
 def test_the_sdk_and_the_commands_of_a_distant_node_need_no_unix() -> None:
+    """Import the SDK and the commands of a distant node without Unix modules, and document exactly those."""
     commands = ("swap", "recover", "rpc", "status")
     assert errors_of("cfnode.sdk", *(f"cfnode.cli.{name}" for name in commands)) == ""
     page = (ROOT / "docs" / "guide" / "install.md").read_text()
@@ -43,4 +44,5 @@ def test_the_sdk_and_the_commands_of_a_distant_node_need_no_unix() -> None:
 
 @pytest.mark.parametrize("module", ["cfnode.store", "cfnode.testing"])
 def test_a_node_needs_it(module: str) -> None:
+    """Name Windows in the error of what needs a node of its own."""
     assert "on Windows" in errors_of(module)

@@ -25,10 +25,12 @@ from scripts import cli_page, raised_codes, reference
 
 
 def test_everything_is_documented() -> None:
+    """Document every flag, method, metric, exit code and error."""
     assert list(reference.undocumented()) == []
 
 
 def test_each_flag_has_an_entry_with_an_anchor_of_its_own() -> None:
+    """Give each flag an entry with an anchor of its own, so that a link leads to one flag."""
     page = (reference.PAGES / "cli.md").read_text()
     anchors = Counter(re.findall(r'<a id="([^"]+)"></a>\[`', page))
     contexts = list(cli_page.contexts(cli, "cfnode", None))
@@ -46,6 +48,7 @@ def test_each_flag_has_an_entry_with_an_anchor_of_its_own() -> None:
 
 
 def test_each_key_of_the_settings_leads_to_its_flag() -> None:
+    """Link each key of the settings to its flag."""
     page = (reference.PAGES / "settings.md").read_text()
     rows = re.findall(r"^\| \[`([^`]+)`\]\(cli\.md#([^)]+)\)", page, re.MULTILINE)
     assert len(rows) == len(re.findall(r"^\| .*`CFNODE_", page, re.MULTILINE)) > 300
@@ -53,6 +56,8 @@ def test_each_key_of_the_settings_leads_to_its_flag() -> None:
 
 
 def test_the_text_of_an_entry_has_no_marks_of_markdown_but_code() -> None:
+    """Escape Markdown in help texts, except for code."""
+
     @click.command(help="Say.", context_settings={"help_option_names": ["-h", "--help"]})
     @click.option("--word", metavar="A|B", help="dev_* or <b>, not `a*b`; 0<=x")
     def say(word: str) -> None: ...
@@ -64,6 +69,7 @@ def test_the_text_of_an_entry_has_no_marks_of_markdown_but_code() -> None:
 
 
 def test_an_error_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice an error code without a text, and a text without a code."""
     known = error_codes.documented()
     kept = {code: meaning for code, meaning in known.items() if code != 1012} | {777: known[1012]}
     monkeypatch.setattr(error_codes, "documented", lambda: kept)
@@ -74,12 +80,15 @@ def test_an_error_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_exit_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice an exit code without a meaning."""
     kept = {code: text for code, text in exits.MEANINGS.items() if code != exits.ExitCode.STORE}
     monkeypatch.setattr(exits, "MEANINGS", kept)
     assert list(reference.undocumented()) == ["exit code 4: not in MEANINGS"]
 
 
 def test_a_flag_without_a_text_is_noticed_in_a_command_of_a_command() -> None:
+    """Notice a flag without help in a nested command, unless it is hidden."""
+
     @click.group(help="Outer.")
     def outer() -> None: ...
 
@@ -93,6 +102,7 @@ def test_a_flag_without_a_text_is_noticed_in_a_command_of_a_command() -> None:
 
 
 def test_a_method_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice a method without a text."""
     table = rpc_reference.full_table(rows.SECTION)
     first, *others = table.rows
     without_text = SimpleNamespace(rows=(SimpleNamespace(name=first.name, doc=""), *others))
@@ -101,11 +111,13 @@ def test_a_method_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_error_of_the_sdk_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice an error of the SDK without a docstring."""
     monkeypatch.setattr(NoQuote, "__doc__", None)
     assert list(reference.undocumented()) == ["cfnode.sdk.NoQuote: the public name has no text"]
 
 
 def test_an_error_of_the_sdk_that_is_not_public_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice an error of the SDK that no package makes public."""
     monkeypatch.setattr(lp, "__all__", [name for name in lp.__all__ if name != "OrdersIncomplete"])
     assert list(reference.undocumented()) == [
         "cfnode.sdk.lp.errors.OrdersIncomplete: the error is in no __all__ of a package of the SDK"
@@ -113,6 +125,7 @@ def test_an_error_of_the_sdk_that_is_not_public_is_noticed(monkeypatch: pytest.M
 
 
 def test_a_metric_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice a metric without a text."""
     first, *others = declared.SECTIONS
     metric, *rest = first.metrics
     without_text = replace(first, metrics=(replace(metric, text=""), *rest))
@@ -134,6 +147,7 @@ DOCUMENTED = (
 def test_what_is_missing_in_a_page_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Notice a missing entry in each generated page, and name the page."""
     copy = tmp_path / "reference"
     shutil.copytree(reference.PAGES, copy)
     monkeypatch.setattr(reference, "PAGES", copy)
@@ -162,6 +176,7 @@ async def caller(): return further(4), forwarding("text", 5)
 
 
 def codes_of(source: str, known: dict[str, int]) -> tuple[list[int], dict[str, int]]:
+    """Return the error codes of a module's source, and the functions that pass codes on."""
     module = types.ModuleType("example")
     exec(compile(source, "example", "exec"), vars(module))
     forwarding: dict[str, int] = {}
@@ -169,11 +184,13 @@ def codes_of(source: str, known: dict[str, int]) -> tuple[list[int], dict[str, i
 
 
 def test_codes_are_read_through_constants_variables_and_parameters() -> None:
+    """Read codes through constants, variables and parameters, over several calls."""
     assert codes_of(SOURCE, {"RpcError": 0}) == ([-1, 7, 2, 3], {"forwarding": 1})
     assert codes_of(SOURCE, {"forwarding": 1}) == ([5], {"further": 0})
     assert codes_of(SOURCE, {"further": 0}) == ([4], {})
 
 
 def test_a_code_that_cannot_be_read_is_an_error() -> None:
+    """Raise where a code cannot be read: it would stay undocumented without notice."""
     with pytest.raises(raised_codes.UnclearCode, match="example, line 1: RpcError's code is neither"):
         codes_of("def f(x): return RpcError(x.code(), '')", {"RpcError": 0})

@@ -46,15 +46,18 @@ OWN_NODE = ("cfnode.testing", "cfnode.testing.replay")
 
 
 def text_of(page: str) -> str:
+    """Return a page of the reference."""
     return (REFERENCE / page).read_text()
 
 
 def headings(page: str) -> set[str]:
+    """Return the names that a page has entries for."""
     return set(re.findall(r"^#{3,4} (.*)$", text_of(page), re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_each_public_name_is_on_the_page_with_its_text(name: str) -> None:
+    """Print each public name on its page, with the first line of its docstring."""
     package, page = importlib.import_module(name), text_of(PACKAGES[name])
     missing = set(package.__all__) - headings(PACKAGES[name])
     assert missing == set()
@@ -70,6 +73,7 @@ def test_each_public_name_is_on_the_page_with_its_text(name: str) -> None:
 @pytest.mark.world
 @pytest.mark.parametrize("name", PACKAGES)
 def test_an_editor_has_the_text_of_each_public_name(name: str) -> None:
+    """Find each public name's text by an editor's own lookup."""
     from jedi import Project, Script
     from jedi.api.environment import InterpreterEnvironment
 
@@ -93,6 +97,7 @@ def packages_below(package: ModuleType) -> Iterator[str]:
 
 
 def test_no_package_of_public_names_is_left_out() -> None:
+    """Document every package that lists public names."""
     packages = [*packages_below(cfnode.sdk), *packages_below(cfnode.testing)]
     internal = {"cfnode.sdk.calls"}  # `Call` is in cfnode.sdk
     assert set(packages) - internal == set(PACKAGES)
@@ -100,6 +105,7 @@ def test_no_package_of_public_names_is_left_out() -> None:
 
 
 def test_each_method_of_the_clients_is_on_the_page_with_its_arguments() -> None:
+    """Print each method of the client with all its arguments."""
     page = text_of("sdk.md")
     for name, method in inspect.getmembers(SwapSDK, inspect.isfunction):
         if not name.startswith("_") and name != "call":
@@ -119,6 +125,7 @@ def test_each_method_of_the_clients_is_on_the_page_with_its_arguments() -> None:
     ],
 )
 def test_a_method_of_both_clients_is_described_once(page: str, client: type) -> None:
+    """Describe a method of both clients once, and link to it from the other."""
     name = client.__name__
     section = text_of(page).partition(f"\n### {name}\n")[2].partition("\n### ")[0]
     linked = dict(re.findall(r'<a id="(\w+)"></a>\[`\w+`\]\(#(\w+)\)', section))
@@ -132,6 +139,7 @@ def test_a_method_of_both_clients_is_described_once(page: str, client: type) -> 
 
 
 def test_signatures_link_to_the_types_of_the_page() -> None:
+    """Link the types in a signature to their entries."""
     page = text_of("sdk.md")
     section = page.partition("\n#### SwapSDK.get_quote\n")[2].partition("\n#### ")[0]
     assert "[`QuoteResponse`](#quoteresponse)" in section
@@ -140,10 +148,12 @@ def test_signatures_link_to_the_types_of_the_page() -> None:
 
 
 def test_all_names_have_a_text_and_public_types() -> None:
+    """Give every public name a text and public types."""
     assert list(unclear(PAGES)) == []
 
 
 def test_a_public_name_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice a public name, and a method, without a text."""
     monkeypatch.setattr(cfnode.sdk.NoQuote, "__doc__", None)
     monkeypatch.setattr(SwapSDK.get_chains, "__doc__", None)
     assert list(unclear(PAGES)) == [
@@ -153,6 +163,7 @@ def test_a_public_name_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_type_that_is_not_public_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notice a type that is not public."""
     names = [name for name in cfnode.sdk.__all__ if name != "PoolInfo"]
     monkeypatch.setattr(cfnode.sdk, "__all__", names)
     assert list(unclear({"sdk.md": PAGES["sdk.md"]})) == [
@@ -161,6 +172,7 @@ def test_a_type_that_is_not_public_is_noticed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_program_in_a_docstring_becomes_a_block() -> None:
+    """Turn an indented program of a docstring into a block."""
     text = "A thing.\n\n    import x\n\n    if x:\n        x()\n\nThe end."
     assert markdown(text) == "A thing.\n\n```python\nimport x\n\nif x:\n    x()\n```\n\nThe end."
 
@@ -173,6 +185,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
 
 
 def run(place: str, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run an example and compare what it prints."""
     exec(compile(source, f"the example of {place}", "exec", dont_inherit=True), {"__name__": "example"})
     assert re.fullmatch(PRINTED[place], capsys.readouterr().out)
 
@@ -185,6 +198,7 @@ def test_an_example_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Run each example against a development node with a market."""
     url = node.node.url
     here = replace(NETWORKS["dev"], rpc_url=url, backend_url=url)
     monkeypatch.setitem(NETWORKS, "dev", here)
@@ -199,9 +213,11 @@ def test_an_example_that_starts_a_node_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Run each example that starts a node by itself."""
     monkeypatch.chdir(tmp_path)
     run(place, source, capsys)
 
 
 def test_the_main_entry_points_have_examples() -> None:
+    """Have an example for each main entry point, and no others."""
     assert {place for place, _ in EXAMPLES} == set(PRINTED)

@@ -62,15 +62,18 @@ class Tags(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Count a tag of the article."""
         self._inside |= tag == "article"
         self.counts[tag] += self._inside and tag in COUNTED
 
     def handle_endtag(self, tag: str) -> None:
+        """Leave the article at its end."""
         self._inside &= tag != "article"
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_reads_on_the_site_as_on_a_forge(site: Path, page: str) -> None:
+    """Build a page with the elements that a code forge displays: a list must not become a paragraph."""
     forge = MarkdownIt("commonmark").enable("table").render((DOCS / page).read_text())
     expected = Tags(forge, is_article=False).counts
     assert expected["h1"] == 1
@@ -90,6 +93,7 @@ def placed(pages: list[str]) -> list[tuple[str, str, str]]:
 
 
 def test_each_page_is_in_exactly_one_section() -> None:
+    """Place each page in exactly one section, and keep no pattern without a page."""
     listed = Counter(page for _, _, page in placed([*PAGES, "about.md"]))
     assert listed == Counter([*PAGES, "about.md"])
     patterns = [
@@ -100,12 +104,14 @@ def test_each_page_is_in_exactly_one_section() -> None:
 
 
 def test_no_section_is_empty() -> None:
+    """Have pages in each section."""
     sections = [(tab, section) for tab, sections in SECTIONS.items() for section in sections]
     assert list(dict.fromkeys(place[:2] for place in placed([*PAGES, "about.md"]))) == sections
     assert len(SECTIONS) == 5
 
 
 def test_no_two_pages_of_the_navigation_have_one_title(site: Path) -> None:
+    """Give no two pages of the navigation one title."""
     text = built(site, "README.md")
     (part,) = re.findall(r"<nav class=\"md-nav md-nav--primary.*?</nav>\s*</div>", text, re.DOTALL)
     links = re.findall(
@@ -119,11 +125,13 @@ def test_no_two_pages_of_the_navigation_have_one_title(site: Path) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "guide/install.md", "design/house.md"])
 def test_the_version_is_at_the_foot_of_each_page(site: Path, page: str) -> None:
+    """Print the version at the foot of each page."""
     (foot,) = re.findall(r"<footer.*?</footer>", built(site, page), re.DOTALL)
     assert re.search(rf"\bcfnode {re.escape(__version__)}\s*<", foot)
 
 
 def test_the_first_page_has_the_three_ways_in_with_their_commands(site: Path) -> None:
+    """Open with the three ways in, each with its first command."""
     text = (DOCS / "README.md").read_text()
     first = re.findall(r"^## (.+)\n\nFirst command: `(cfnode [^`]+)`$", text, re.MULTILINE)
     assert first == [
@@ -134,6 +142,7 @@ def test_the_first_page_has_the_three_ways_in_with_their_commands(site: Path) ->
 
 
 def test_the_pages_of_operators_are_together() -> None:
+    """Place the operators' pages in one tab."""
     operators = {page for tab, _, page in placed(PAGES) if tab == "Operate"}
     assert {
         f"guide/{name}.md" for name in ("operating", "deployment", "keys", "ledger", "web-page")
@@ -142,6 +151,7 @@ def test_the_pages_of_operators_are_together() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "guide/ledger.md", "reference/cli.md"])
 def test_the_navigation_of_each_page_leads_to_all_tabs_and_pages(site: Path, page: str) -> None:
+    """Lead from each page to all tabs and pages."""
     text = built(site, page)
     assert re.findall(r'class="?md-tabs__link"?[^>]*>\s*([^<]+?)\s*<', text) == list(SECTIONS)
     (navigation_part,) = re.findall(r"<nav class=\"md-nav md-nav--primary.*?</nav>\s*</div>", text, re.DOTALL)
@@ -163,20 +173,24 @@ def test_the_navigation_of_each_page_leads_to_all_tabs_and_pages(site: Path, pag
     ],
 )
 def test_a_later_page_finds_its_section(page: str, section: tuple[str, str]) -> None:
+    """Place a later page by the patterns of its folder."""
     assert section_of(page) == section
 
 
 def test_a_page_in_no_section_is_an_error_with_its_name() -> None:
+    """Refuse a page in no section, by its name."""
     with pytest.raises(InNoSection, match=r"docs/notes/stray\.md is in no section of the site: add it"):
         navigation([*PAGES, "notes/stray.md"])
 
 
 def test_links_to_source_files_are_texts_on_the_site() -> None:
+    """Turn links to source files, which the site does not have, into text."""
     step = "1. [`node/node.py`](../../cfnode/node/node.py): `Node`, see [the sync](sync.md)"
     assert without_source_links(step) == "1. `node/node.py`: `Node`, see [the sync](sync.md)"
 
 
 def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
+    """Build the project's README as a page, with its links and pictures."""
     readme = (ROOT / "README.md").read_text()
     assert "](docs/" in readme
     for link in LINK.findall(about(readme)):
@@ -189,6 +203,7 @@ def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
 
 
 def test_reading_requests_nothing_from_the_internet(site: Path) -> None:
+    """Load nothing from the internet: readers stay private, and the site works offline."""
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(PAGES)
     for page in pages:
@@ -215,6 +230,7 @@ class Targets(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a link or a name that links can lead to."""
         named = dict(attrs)
         self.names |= {named.get("id") or "", named.get("name") or ""}
         if tag == "a" and named.get("href"):
@@ -238,10 +254,12 @@ def dead_links(site: Path) -> list[str]:
 
 
 def test_each_link_of_the_built_site_leads_somewhere(site: Path) -> None:
+    """Lead each link of the built site to a page and to a place in it."""
     assert dead_links(site) == []
 
 
 def test_a_dead_link_of_a_built_page_is_noticed(site: Path, tmp_path: Path) -> None:
+    """Notice a link to a missing page or place in the built site."""
     copy = tmp_path / "site"
     shutil.copytree(site, copy)
     index = copy / "index.html"
@@ -278,6 +296,7 @@ def small_project(tmp_path: Path) -> Path:
 def test_a_dead_link_or_a_stray_page_ends_the_build(
     small_project: Path, page: str, text: str, complaint: str | None
 ) -> None:
+    """End the build at a dead link or a page in no section, and name it."""
     (small_project / "docs" / page).write_text(text)
     done = build(small_project, small_project / "site")
     assert (done.returncode == 0) == (complaint is None), done.stderr
@@ -286,6 +305,7 @@ def test_a_dead_link_or_a_stray_page_ends_the_build(
 
 @pytest.mark.parametrize("link", ["three.md", "#nor-here"])
 def test_the_check_fails_at_a_dead_link(small_project: Path, link: str) -> None:
+    """Fail `scripts/check` at a dead link in the documentation."""
     (last,) = re.findall(r"^site=.*$", (ROOT / "scripts" / "check").read_text(), re.MULTILINE)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = ["sh", "-eu", "-c", last]

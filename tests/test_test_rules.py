@@ -19,12 +19,14 @@ from scripts.test_rules import faults, main
     ],
 )
 def test_an_import_from_a_module_of_tests_is_refused(line: str) -> None:
+    """Refuse an import from a test module in each form."""
     (fault,) = faults("tests/rpc/lp/test_lp.py", f"import os\n{line}\n")
     assert "test_broker" in fault
     assert "belongs in tests/support/" in fault
 
 
 def test_what_is_no_test_may_be_imported() -> None:
+    """Allow an import from a module that is not a test."""
     text = "import pytest\nfrom tests.rpc.clients import Http\nfrom tests.support.rpc.assets import ETH\n"
     assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
 
@@ -40,6 +42,7 @@ def test_what_is_no_test_may_be_imported() -> None:
     ],
 )
 def test_a_sleep_that_waits_for_nothing_is_refused(text: str) -> None:
+    """Refuse a sleep that waits for no condition, in tests only."""
     (fault,) = faults("tests/rpc/lp/test_lp.py", text)
     assert "wait for a condition" in fault
     assert list(faults("scripts/bench.py", text)) == []
@@ -56,11 +59,13 @@ def test_a_sleep_that_waits_for_nothing_is_refused(text: str) -> None:
     ],
 )
 def test_a_loop_a_comment_or_a_clock_allows_a_sleep(text: str) -> None:
+    """Allow a sleep in a loop with a condition, with a comment, or with a clock that jumps."""
     assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
 
 
 @pytest.mark.world  # scripts/check runs it too
 def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    """Find no broken rule in the project's files."""
     assert main([]) == 0, capsys.readouterr().out
 
 
@@ -79,6 +84,7 @@ WORLD = "from tests.ledger.postgres import BOTH, running_postgres\n"
     ],
 )
 def test_who_starts_programs_of_the_world_bears_its_mark(text: str, refused: bool) -> None:
+    """Demand the mark of the world from tests and fixtures that start its programs."""
     broken_rules = list(faults("tests/ledger/test_it.py", WORLD + text))
     assert [": it needs pytest.mark.world" in fault for fault in broken_rules] == [True] * refused
     assert list(faults("tests/ledger/helpers.py", WORLD + text)) == []

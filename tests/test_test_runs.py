@@ -31,11 +31,13 @@ def test_a_node_in_a_session_of_its_own():
 
 
 def is_running(pid: int) -> bool:
+    """Return whether a process has this id."""
     return Path(f"/proc/{pid}").exists()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """Return a folder with a test that starts a program and forgets it."""
     (tmp_path / "test_it.py").write_text(TEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     return tmp_path
@@ -48,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
 )
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_a_run_that_is_ended_leaves_no_process(folder: Path, number: signal.Signals, processes: str) -> None:
+    """Leave no process behind when a run is ended by a signal, and exit with the signal's code."""
     (folder / "endless").touch()
     runner = subprocess.Popen(
         [sys.executable, RUNNER, "-n", processes],
@@ -71,6 +74,7 @@ def test_a_run_that_is_ended_leaves_no_process(folder: Path, number: signal.Sign
 
 
 def test_a_run_that_passes_ends_what_its_tests_left(folder: Path) -> None:
+    """End and count what the tests of a passing run have left."""
     command = [sys.executable, RUNNER, "-n", "0"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -79,6 +83,7 @@ def test_a_run_that_passes_ends_what_its_tests_left(folder: Path) -> None:
 
 
 def test_a_run_that_fails_has_the_exit_code_of_pytest(tmp_path: Path) -> None:
+    """Exit with pytest's code when a test fails."""
     (tmp_path / "test_it.py").write_text("def test_it():\n    assert False\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     done = subprocess.run([sys.executable, RUNNER, "-n", "0"], cwd=tmp_path, capture_output=True, check=False)
@@ -86,6 +91,7 @@ def test_a_run_that_fails_has_the_exit_code_of_pytest(tmp_path: Path) -> None:
 
 
 def test_skips_are_grouped_by_what_helps() -> None:
+    """Group skips by what the reader can do about them."""
     reasons = [
         "reference vectors are not here: vectors/a.scale (CFNODE_TEST_REFERENCE names their folder)",
         "reference vectors are not here: vectors/b.scale (CFNODE_TEST_REFERENCE names their folder)",

@@ -61,6 +61,7 @@ def run(*arguments: str | Path) -> str:
 def test_a_second_program_needs_the_mark_and_the_world_is_left_out(
     tmp_path: Path,
 ) -> None:
+    """Fail a test without the mark that has a second program at once, and leave the world out by default."""
     (tmp_path / "test_it.py").write_text(TESTS)
     printed = run(tmp_path)
     assert "several programs at once (sleep, true): it needs pytest.mark.world" in printed
@@ -71,6 +72,7 @@ def test_a_second_program_needs_the_mark_and_the_world_is_left_out(
 
 
 def test_a_file_is_named_by_itself_or_by_a_test_in_it() -> None:
+    """Take a file as named when it is given by itself or by a test in it."""
     here = Path(__file__).resolve()
     assert named_files([str(here)]) == {here}
     assert named_files([f"{here}::test_it[a::b]", str(here.parent)]) == {here}
@@ -84,10 +86,12 @@ class Named:
 
 
 def test_the_files_that_begin_first_exist() -> None:
+    """Name existing files only as those that begin first."""
     assert [name for name in LONGEST if not (ROOT / name).exists()] == []
 
 
 def test_files_that_are_spread_are_mixed_after_the_longest_one() -> None:
+    """Spread long files' tests over the run, after the longest file."""
     matrix, lives = sorted(SPREAD)[0], sorted(SPREAD)[-1]
     names = ["tests/a.py::one", f"{LONGEST[1]}::one", *(f"{lives}::{life}" for life in range(2))]
     names += [f"{LONGEST[0]}::one", *(f"{matrix}::{cell}" for cell in range(4)), "tests/a.py::two"]

@@ -38,6 +38,7 @@ AUTHORITIES = "0x3a6772616e6470615f617574686f726974696573"
 
 
 def raw_document(**changes: Any) -> dict[str, Any]:
+    """Return a raw specification with changed fields, as a dict."""
     document = {
         "name": "Test chain",
         "id": "test",
@@ -53,14 +54,17 @@ def raw_document(**changes: Any) -> dict[str, Any]:
 
 
 def raw_text(**changes: Any) -> str:
+    """Return a raw specification with changed fields, as JSON."""
     return json.dumps(raw_document(**changes))
 
 
 def with_top(top: dict[str, Any]) -> dict[str, Any]:
+    """Return a genesis with these storage entries."""
     return {"raw": {"top": top, "childrenDefault": {}}}
 
 
 def light_text(**changes: Any) -> str:
+    """Return a specification that states root and authorities instead of the state, as JSON."""
     light = {
         "genesis": {"stateRootHash": "0x" + "11" * 32},
         "grandpaAuthorities": [["0x" + "22" * 32, 1], ["0x" + "33" * 32, 5]],
@@ -69,6 +73,7 @@ def light_text(**changes: Any) -> str:
 
 
 def test_the_built_in_main_net_has_the_hash_that_the_network_goes_by() -> None:
+    """Compute the main net's genesis hash, header and authorities from the built-in specification."""
     expected = json.loads(shared("vectors", "chainflip", "genesis-expected.json").read_text())["berghain"]
     header = genesis_header(BERGHAIN)
     assert header.hash.hex() == expected["genesis_hash"] == BERGHAIN_HASH
@@ -80,6 +85,7 @@ def test_the_built_in_main_net_has_the_hash_that_the_network_goes_by() -> None:
 
 
 def test_the_official_specification_gives_every_built_in_fact(berghain_spec: Path) -> None:
+    """Derive every built-in fact from the official specification."""
     official = parse(berghain_spec.read_bytes(), str(berghain_spec))
     assert isinstance(official.genesis, RawGenesis)
     assert state_root(official).hex().startswith("ceb969ab")
@@ -88,11 +94,13 @@ def test_the_official_specification_gives_every_built_in_fact(berghain_spec: Pat
 
 
 def test_the_boot_nodes_hold_the_keys_of_the_network() -> None:
+    """Build in boot nodes whose keys are those of the network's own."""
     keys = [public_of(node.rpartition("/")[2]).hex() for node in BERGHAIN.boot_nodes]
     assert [key[:8] for key in keys] == ["cb863746", "77787ac6", "1048abc5"]
 
 
 def test_a_raw_specification_is_read() -> None:
+    """Read all fields of a raw specification, and the authorities of a light one."""
     spec = parse(raw_text(forkId="f1", forkBlocks=[[7, "0x" + "aa" * 32]], badBlocks=["0x" + "bb" * 32]))
     assert (spec.name, spec.id, spec.chain_type) == ("Test chain", "test", "Local")
     assert (spec.protocol_id, spec.fork_id, spec.properties["ss58Format"]) == (None, "f1", 42)
@@ -102,12 +110,14 @@ def test_a_raw_specification_is_read() -> None:
 
 
 def test_a_custom_chain_type_keeps_its_name() -> None:
+    """Keep the name of a custom chain type when it is read and written."""
     spec = parse(raw_text(chainType={"Custom": "Staging"}))
     assert spec.chain_type == "Staging"
     assert json.loads(to_json(spec))["chainType"] == {"Custom": "Staging"}
 
 
 def test_unknown_fields_are_kept() -> None:
+    """Keep fields that we do not know: other tools' data must survive a rewrite."""
     spec = parse(raw_text(lightSyncState={"a": [1]}))
     assert json.loads(to_json(spec))["lightSyncState"] == {"a": [1]}
 
@@ -116,6 +126,7 @@ def test_unknown_fields_are_kept() -> None:
     "text", [raw_text(), light_text(), to_json(BERGHAIN), raw_text(codeSubstitutes={"7": "0xcafe"})]
 )
 def test_what_is_written_reads_back_the_same(text: str) -> None:
+    """Read back every specification that was written."""
     assert parse(to_json(parse(text))) == parse(text)
 
 
@@ -131,11 +142,13 @@ def test_what_is_written_reads_back_the_same(text: str) -> None:
 def test_every_genesis_state_survives_its_json(
     top: dict[bytes, bytes], children: dict[bytes, dict[bytes, bytes]]
 ) -> None:
+    """Write any genesis state, child tries included, as JSON and read it back."""
     spec = ChainSpec("n", "i", "Live", (), RawGenesis(top, children))
     assert parse(to_json(spec)) == spec
 
 
 def test_the_root_of_a_child_trie_is_part_of_the_state() -> None:
+    """Include the roots of child tries in the state root, but not empty ones."""
     spec = ChainSpec("n", "i", "Live", (), RawGenesis({b"a": b"b"}, {b"kid": {b"c": b"d"}, b"none": {}}))
     child = root({b"c": b"d"}, 1)
     assert state_root(spec) == root({b"a": b"b", CHILD_STORAGE_PREFIX + b"kid": child}, 1)
@@ -143,6 +156,7 @@ def test_the_root_of_a_child_trie_is_part_of_the_state() -> None:
 
 
 def test_a_stated_genesis_hash_must_fit() -> None:
+    """Refuse a stated genesis hash that the specification does not have, and print the right one."""
     right = genesis_hash(parse(light_text())).hex()
     assert parse(light_text(genesisHash=f"0x{right}"))
     with pytest.raises(ChainSpecError, match=rf"^mine\.json: genesisHash: .*0x{right}$"):
@@ -150,18 +164,22 @@ def test_a_stated_genesis_hash_must_fit() -> None:
 
 
 def twice(text: str, name: str, value: str) -> str:
+    """Return a JSON object with a name put in a second time."""
     return text.replace("{", f"{{{json.dumps(name)}: {value}, ", 1)
 
 
 def top(pairs: dict[str, Any]) -> str:
+    """Return a raw specification with these storage entries, as JSON."""
     return raw_text(genesis=with_top(pairs))
 
 
 def children(tries: Any) -> str:
+    """Return a raw specification with these child tries, as JSON."""
     return raw_text(genesis={"raw": {"top": {}, "childrenDefault": tries}})
 
 
 def voters(*authorities: Any) -> str:
+    """Return a light specification with these authorities, as JSON."""
     return light_text(grandpaAuthorities=list(authorities))
 
 
@@ -224,6 +242,7 @@ PROTOCOL = "must be visible ASCII without '/', at most 128 characters"
     ],
 )  # fmt: skip
 def test_the_error_for_a_mistake_names_its_field(text: str, field: str, problem: str) -> None:
+    """Name file, field and problem of a mistake, so that its author finds it among thousands of lines."""
     with pytest.raises(ChainSpecError) as caught:
         parse(text, "spec.json")
     assert (caught.value.field, caught.value.problem) == (field, problem)
@@ -231,6 +250,7 @@ def test_the_error_for_a_mistake_names_its_field(text: str, field: str, problem:
 
 
 def test_a_chain_spec_that_is_not_text_is_refused() -> None:
+    """Refuse a file that is not UTF-8, and name the first bad byte."""
     with pytest.raises(ChainSpecError, match=r"^spec: not UTF-8 text \(byte 0\)$"):
         parse(b"\xff\xfe", "spec")
 
@@ -245,6 +265,7 @@ def test_a_chain_spec_that_is_not_text_is_refused() -> None:
     ],
 )
 def test_a_raw_genesis_must_state_its_authorities(value: str | None, words: str) -> None:
+    """Refuse a raw genesis without readable authorities: nothing could be finalized."""
     spec = parse(top({} if value is None else {AUTHORITIES: value}))
     with pytest.raises(ChainSpecError, match=words) as caught:
         grandpa_authorities(spec)
@@ -261,6 +282,7 @@ FIELDS = [*sorted(raw_document()), "grandpaAuthorities", "genesisHash", "forkBlo
 @given(JSON_VALUES, st.sampled_from(FIELDS))
 @settings(max_examples=100)
 def test_no_value_in_any_field_raises_anything_but_its_own_error(value: Any, name: str) -> None:
+    """Answer any value in any field with a specification or a ChainSpecError."""
     try:
         spec = parse(light_text(**{name: value}))
     except ChainSpecError:
@@ -285,6 +307,7 @@ def test_no_value_in_any_field_raises_anything_but_its_own_error(value: Any, nam
 def test_a_specification_with_berghains_name_needs_its_genesis(
     changes: dict[str, Any], words: str | None
 ) -> None:
+    """Warn of a specification that bears the main net's name and has another genesis."""
     assert genesis_hash(BERGHAIN) == BERGHAIN_GENESIS
     spec = replace(BERGHAIN, **changes)
     warning = false_name(spec, genesis_hash(spec))

@@ -26,12 +26,14 @@ PERIODS = st.integers(2, 16).map(lambda exponent: 1 << exponent)
     ],
 )
 def test_known_eras_have_their_known_bytes(period: int, current: int, era: Era, encoded: str) -> None:
+    """Encode the eras of Substrate's own tests in their known bytes, and read them back."""
     assert Era.mortal(period, current) == era
     assert era.encode().hex() == encoded
     assert Era.decode(bytes.fromhex(encoded)) == (era, 2)
 
 
 def test_an_immortal_era_is_one_byte_and_never_ends() -> None:
+    """Encode an immortal era as one byte; it is born at 0 and never dies."""
     assert IMMORTAL.encode() == b"\0"
     assert Era.decode(b"\xff\0\xff", 1) == (IMMORTAL, 2)
     assert IMMORTAL.birth(10) == 0
@@ -40,6 +42,7 @@ def test_an_immortal_era_is_one_byte_and_never_ends() -> None:
 
 
 def test_a_life_covers_exactly_its_period() -> None:
+    """Let an era live for exactly its period, then begin the next."""
     era = Era.mortal(4, 6)
     assert [era.birth(block) for block in (6, 7, 8, 9)] == [6, 6, 6, 6]
     assert era.birth(10) == 10
@@ -47,11 +50,13 @@ def test_a_life_covers_exactly_its_period() -> None:
 
 
 def test_a_block_before_the_first_phase_belongs_to_the_first_life() -> None:
+    """Count a block before the first phase to the first life."""
     assert Era(256, 100).birth(5) == 100
 
 
 @given(PERIODS, st.integers(0, 2**32 - 1))
 def test_every_era_survives_both_ways_of_writing_it(period: int, current: int) -> None:
+    """Write any era as bytes and as a value, and read both back."""
     era = Era.mortal(period, current)
     assert Era.decode(era.encode()) == (era, 2)
     assert Era.from_value(era.value) == era
@@ -60,6 +65,7 @@ def test_every_era_survives_both_ways_of_writing_it(period: int, current: int) -
 
 @given(st.integers(0, 200_000), st.integers(0, 2**32 - 1))
 def test_an_era_covers_the_block_it_was_created_for(period: int, current: int) -> None:
+    """Cover the block that the era was created for, whatever period was asked."""
     era = Era.mortal(period, current)
     assert MIN_PERIOD <= era.period <= MAX_PERIOD
     death = era.death(current)
@@ -69,6 +75,7 @@ def test_an_era_covers_the_block_it_was_created_for(period: int, current: int) -
 
 @given(st.binary(max_size=3))
 def test_other_bytes_raise_a_scale_error(data: bytes) -> None:
+    """Answer any other bytes with an era that encodes to them, or a ScaleError."""
     try:
         era, end = Era.decode(data)
     except ScaleError:
@@ -78,5 +85,6 @@ def test_other_bytes_raise_a_scale_error(data: bytes) -> None:
 
 @pytest.mark.parametrize("value", [None, "Mortal", ("Mortal0", 1), ("Mortal256", 1), ("Mortal165", "2"), 7])
 def test_other_values_are_no_era(value: object) -> None:
+    """Refuse values that are not an era's: a wrong one would be signed."""
     with pytest.raises(ScaleError):
         Era.from_value(value)

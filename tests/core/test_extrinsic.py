@@ -45,11 +45,13 @@ IMPLICIT = (20203).to_bytes(4, "little") + (13).to_bytes(4, "little") + GENESIS_
 
 @pytest.fixture(scope="module")
 def metadata(metadata_v15: bytes) -> Metadata:
+    """Decode the real chain's metadata."""
     return decode_metadata(metadata_v15)
 
 
 @pytest.fixture(scope="module")
 def remark(metadata: Metadata) -> Remark:
+    """Return a function that encodes System.remark."""
     return lambda text: metadata.call_codec.encode(("System", ("remark", {"remark": text})))
 
 
@@ -59,6 +61,7 @@ def parts(extrinsic: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def test_a_short_payload_is_signed_as_it_stands(metadata: Metadata, remark: Remark) -> None:
+    """Sign a short payload as it stands, with every extension in the metadata's order."""
     call = remark(b"hi")
     head, signature, tail = parts(sign_extrinsic(metadata, call, ALICE, **STATED))
     explicit = bytes.fromhex("a502140000")  # era, nonce, tip, metadata hash: none
@@ -68,6 +71,7 @@ def test_a_short_payload_is_signed_as_it_stands(metadata: Metadata, remark: Rema
 
 
 def test_a_payload_over_256_bytes_is_hashed_first(metadata: Metadata, remark: Remark) -> None:
+    """Sign the hash of a payload over 256 bytes, and not the payload."""
     call = remark(b"x" * 300)
     _, signature, tail = parts(sign_extrinsic(metadata, call, ALICE, **STATED))
     payload = call + tail[:5] + IMPLICIT
@@ -76,11 +80,13 @@ def test_a_payload_over_256_bytes_is_hashed_first(metadata: Metadata, remark: Re
 
 
 def test_the_limit_is_256_bytes_exactly() -> None:
+    """Hash from 257 bytes on, as Substrate does: one byte off and no node accepts the signature."""
     assert payload_to_sign(bytes(200), bytes(6), bytes(50)) == bytes(256)
     assert payload_to_sign(bytes(200), bytes(6), bytes(51)) == blake2_256(bytes(257))
 
 
 def test_an_immortal_extrinsic_signs_the_genesis_hash(metadata: Metadata, remark: Remark) -> None:
+    """Sign the genesis hash in place of the era's block for an immortal extrinsic."""
     call = remark(b"")
     _, signature, tail = parts(sign_extrinsic(metadata, call, ALICE, **{**STATED, "era": IMMORTAL}))
     implicit = IMPLICIT[:8] + GENESIS_HASH + GENESIS_HASH + b"\0"
@@ -90,6 +96,7 @@ def test_an_immortal_extrinsic_signs_the_genesis_hash(metadata: Metadata, remark
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_each_scheme_signs_under_its_own_account(metadata: Metadata, remark: Remark, scheme: Scheme) -> None:
+    """Sign by each scheme, under the account of that scheme's key."""
     pair = Keypair.from_suri("//Alice", scheme)
     call = remark(b"hi")
     signed = decode_extrinsic(metadata, sign_extrinsic(metadata, call, pair, **STATED)).signed
@@ -110,6 +117,7 @@ def test_each_scheme_signs_under_its_own_account(metadata: Metadata, remark: Rem
 def test_what_is_signed_can_be_decoded(
     metadata: Metadata, remark: Remark, text: bytes, nonce: int, tip: int, period: int, current: int
 ) -> None:
+    """Decode call, era, nonce and tip of any extrinsic that was signed."""
     era = Era.mortal(period, current)
     stated = {**STATED, "nonce": nonce, "tip": tip, "era": era}
     decoded = decode_extrinsic(metadata, sign_extrinsic(metadata, remark(text), ALICE, **stated))
@@ -121,6 +129,7 @@ def test_what_is_signed_can_be_decoded(
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_a_bare_extrinsic_has_a_call_and_nothing_else(metadata: Metadata, version: int) -> None:
+    """Encode a bare extrinsic of version 4 and 5: a call, no signer, no extensions."""
     call = metadata.call_codec.encode(("Timestamp", ("set", {"now": 1_700_000_000_000})))
     extrinsic = bare_extrinsic(call, version)
     decoded = decode_extrinsic(metadata, extrinsic)
@@ -131,23 +140,27 @@ def test_a_bare_extrinsic_has_a_call_and_nothing_else(metadata: Metadata, versio
 
 
 def test_a_general_extrinsic_states_extensions_without_a_signer(metadata: Metadata, remark: Remark) -> None:
+    """Decode a general extrinsic of version 5, which has extensions and no signer."""
     body = b"\x45\x00" + bytes.fromhex("a502140000") + remark(b"hi")
     decoded = decode_extrinsic(metadata, bytes([len(body) << 2]) + body)
     assert (decoded.version, decoded.signed, decoded.nonce) == (5, None, 5)
 
 
 def with_extensions(metadata: Metadata, *extra: TransactionExtension) -> Metadata:
+    """Return metadata with further extensions in front."""
     extrinsic = metadata.extrinsic
     return replace(metadata, extrinsic=replace(extrinsic, extensions=(*extra, *extrinsic.extensions)))
 
 
 def unit_and_u32(metadata: Metadata) -> tuple[int, int]:
+    """Return the ids of the unit type and of u32."""
     types = metadata.registry.types
     unit = next(kind.id for kind in types if kind.definition == Tuple(()))
     return unit, metadata.extrinsic.extensions[2].additional  # CheckSpecVersion's implicit part
 
 
 def test_an_unknown_extension_passes_if_it_takes_no_bytes(metadata: Metadata, remark: Remark) -> None:
+    """Accept an unknown extension that adds no bytes: it changes nothing that is signed."""
     unit, _ = unit_and_u32(metadata)
     changed = with_extensions(metadata, TransactionExtension("CheckWeather", unit, unit))
     tail = parts(sign_extrinsic(changed, remark(b"hi"), ALICE, **STATED))[2]
@@ -156,6 +169,7 @@ def test_an_unknown_extension_passes_if_it_takes_no_bytes(metadata: Metadata, re
 
 @pytest.mark.parametrize("implicit", [True, False])
 def test_an_unknown_extension_with_data_is_named(metadata: Metadata, remark: Remark, implicit: bool) -> None:
+    """Name an unknown extension that has data: a guess would give an invalid signature."""
     unit, u32 = unit_and_u32(metadata)
     types = (unit, u32) if implicit else (u32, unit)
     changed = with_extensions(metadata, TransactionExtension("CheckWeather", *types))
@@ -164,6 +178,7 @@ def test_an_unknown_extension_with_data_is_named(metadata: Metadata, remark: Rem
 
 
 def test_the_order_of_the_metadata_is_kept(metadata: Metadata, remark: Remark) -> None:
+    """Write explicit and implicit parts in the order of the metadata, whatever it is."""
     backwards = tuple(reversed(metadata.extrinsic.extensions))
     changed = replace(metadata, extrinsic=replace(metadata.extrinsic, extensions=backwards))
     _, signature, tail = parts(sign_extrinsic(changed, remark(b"hi"), ALICE, **STATED))
@@ -186,6 +201,7 @@ def test_the_order_of_the_metadata_is_kept(metadata: Metadata, remark: Remark) -
     ],
 )
 def test_malformed_extrinsics_are_refused(metadata: Metadata, data: bytes, words: str) -> None:
+    """Refuse malformed extrinsics and name the wrong byte."""
     with pytest.raises(ScaleError, match=words):
         decode_extrinsic(metadata, data)
 
@@ -193,6 +209,7 @@ def test_malformed_extrinsics_are_refused(metadata: Metadata, data: bytes, words
 @given(data=st.binary(max_size=200), first=st.sampled_from([0x04, 0x05, 0x45, 0x84]))
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_raise_anything_but_a_scale_error(metadata: Metadata, data: bytes, first: int) -> None:
+    """Answer any bytes with an extrinsic or a ScaleError."""
     body = bytes([first]) + data
     with contextlib.suppress(ScaleError):
         decode_extrinsic(metadata, encode_compact(len(body)) + body)

@@ -50,6 +50,7 @@ DIGITS = "7" * 5_000
     ],
 )
 def test_a_text_over_a_limit_or_malformed_is_refused(text: bytes | str, words: str) -> None:
+    """Refuse text over a limit of size, values, depth or filling, or malformed, and say which."""
     if not words:
         assert read_json(text, SMALL) == int(text)
         return
@@ -58,6 +59,7 @@ def test_a_text_over_a_limit_or_malformed_is_refused(text: bytes | str, words: s
 
 
 def test_brackets_inside_of_texts_do_not_nest() -> None:
+    """Count no brackets inside of strings when the depth is measured."""
     text = json.dumps(["[" * 20, '"[' * 5, "\\", '\\"[', {"{": "}"}])
     assert read_json(text, JsonLimits(depth=2)) == json.loads(text)
     with pytest.raises(ForeignError, match="nested more than 1 levels"):
@@ -65,6 +67,7 @@ def test_brackets_inside_of_texts_do_not_nest() -> None:
 
 
 def test_a_number_of_5_000_digits_is_refused_whether_json_or_hex() -> None:
+    """Refuse a number of 5,000 digits in each form, without repeating it: its conversion is quadratic."""
     for read, value in (
         (read_json, DIGITS),
         (hex_number, f"0x{DIGITS}"),
@@ -79,6 +82,7 @@ def test_a_number_of_5_000_digits_is_refused_whether_json_or_hex() -> None:
 
 @pytest.mark.parametrize("bomb", [b"[[[]]", b'{"a":{}}', b"[]", b'""', b"0"])
 def test_a_bomb_of_values_costs_neither_memory_nor_time(bomb: bytes) -> None:
+    """Refuse a text of too many values before it is decoded, within bounds of memory and time."""
     text = b"[" + bomb + b"," + (bomb + b",") * (ANSWER.size // (len(bomb) + 1) - 3) + bomb + b"]"
     tracemalloc.start()
     began = time.process_time()
@@ -95,6 +99,7 @@ def test_a_bomb_of_values_costs_neither_memory_nor_time(bomb: bytes) -> None:
     [("0x0", 32, 0), ("0xffffffff", 32, 2**32 - 1), ("0x" + "f" * 64, 256, 2**256 - 1), ("0xaB", 64, 171)],
 )
 def test_numbers_in_hex(value: str, bits: int, number: int) -> None:
+    """Read hexadecimal numbers up to their width in bits."""
     assert hex_number(value, bits) == whole_number(value, bits) == number
 
 
@@ -119,6 +124,7 @@ def test_numbers_in_hex(value: str, bits: int, number: int) -> None:
     ],
 )
 def test_anything_else_is_no_number_in_hex(value: Any) -> None:
+    """Refuse anything else as a hexadecimal number, blanks and foreign digits included."""
     with pytest.raises(ForeignError):
         hex_number(value, 32)
 
@@ -127,11 +133,13 @@ def test_anything_else_is_no_number_in_hex(value: Any) -> None:
     "value", [None, True, -1, 1.5, "", "-1", "1_0", "\u0661", 2**64, str(2**64), hex(2**64)]
 )
 def test_anything_else_is_no_whole_number(value: Any) -> None:
+    """Refuse anything else as a whole number: negative, fractional, too wide or not decimal."""
     with pytest.raises(ForeignError):
         whole_number(value, 64)
 
 
 def test_bytes_in_hex_have_a_maximum_and_no_blanks() -> None:
+    """Read bytes in hex up to a maximum, and refuse blanks and odd digits."""
     assert (hex_bytes("0x"), hex_bytes("0xAb", 1)) == (b"", b"\xab")
     for value in (None, 1, "", "ab", "0xa", "0x a", "0xab cd", "0xzz", "0xabcd", "0x\u0661\u0661"):
         with pytest.raises(ForeignError):
@@ -147,11 +155,13 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_a_json_text_within_the_limits_is_read_exactly(value: Any) -> None:
+    """Read any JSON within the limits exactly as it was written."""
     assert read_json(json.dumps(value)) == value
 
 
 @given(st.binary(max_size=200) | st.text(alphabet='[]{}",:\\1', max_size=200).map(str.encode))
 def test_no_text_raises_anything_but_a_foreign_error(text: bytes) -> None:
+    """Answer any text with the value that JSON gives it, or a ForeignError."""
     for limits in (ANSWER, SMALL, JsonLimits(depth=1)):
         try:
             value = read_json(text, limits)
@@ -162,6 +172,7 @@ def test_no_text_raises_anything_but_a_foreign_error(text: bytes) -> None:
 
 @given(st.integers(0, 12), st.booleans())
 def test_the_depth_that_is_refused_is_that_of_the_value(depth: int, is_object: bool) -> None:
+    """Measure the depth that the value has, for lists and objects."""
     text = '{"a":' * depth + "1" + "}" * depth if is_object else "[" * depth + "]" * depth or "1"
     if depth <= SMALL.depth:
         read_json(text, SMALL)

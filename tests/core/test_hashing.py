@@ -21,10 +21,12 @@ from cfnode.core import hashing
     ],
 )
 def test_known_digests(function, data, digest):
+    """Compute published digests of each hash function."""
     assert function(data).hex() == digest
 
 
 def test_the_wider_twox_hashes_begin_with_the_narrower_ones():
+    """Begin a wider twox hash with the narrower ones: each width adds seeds."""
     data = b"Chainflip"
     assert hashing.twox_256(data)[:16] == hashing.twox_128(data)
     assert hashing.twox_128(data)[:8] == hashing.twox_64(data)
@@ -32,6 +34,7 @@ def test_the_wider_twox_hashes_begin_with_the_narrower_ones():
 
 
 def test_a_concatenating_hasher_keeps_the_key_readable_after_its_prefix():
+    """Append the key to the prefix of a concatenating hasher: keys of a map are read back from storage."""
     for hasher in hashing.STORAGE_HASHERS.values():
         part = hasher.hash(b"key")
         assert len(part) == hasher.length + (3 if hasher.concat else 0)
@@ -39,6 +42,7 @@ def test_a_concatenating_hasher_keeps_the_key_readable_after_its_prefix():
 
 
 def test_storage_hashers_stand_in_the_order_of_the_metadata_enum():
+    """Number the storage hashers as the metadata's enum does."""
     assert [hasher.index for hasher in hashing.STORAGE_HASHERS.values()] == list(range(7))
     assert list(hashing.STORAGE_HASHERS) == [
         "Blake2_128",

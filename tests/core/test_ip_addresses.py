@@ -26,11 +26,13 @@ from cfnode.core.ip_addresses import network_of, party_of, peer_address
     ],
 )
 def test_the_party_and_the_network_of_an_address(text: str, party: str, network: str) -> None:
+    """Count an IPv4 address alone and an IPv6 address by its /64 as one party, /24 and /48 as one network."""
     assert (party_of(text), network_of(text)) == (party, network)
 
 
 @given(st.ip_addresses(v=6).map(str), st.ip_addresses(v=6).map(str))
 def test_two_addresses_are_of_one_party_if_their_first_64_bits_agree(one: str, another: str) -> None:
+    """Count IPv6 addresses that agree in their first 64 bits as one party: one customer has them all."""
     shared = str(ip_address((int(ip_address(one)) >> 64 << 64) | (int(ip_address(another)) & (1 << 64) - 1)))
     parsed = peer_address(shared), peer_address(one)
     if all(address is not None and address.version == 6 and not address.is_loopback for address in parsed):
@@ -40,4 +42,5 @@ def test_two_addresses_are_of_one_party_if_their_first_64_bits_agree(one: str, a
 
 @given(st.text(max_size=60))
 def test_no_text_raises_an_error(text: str) -> None:
+    """Take any text that is not an address as a party of its own, without an error."""
     assert (party_of(text), network_of(text)) == (text, text) or peer_address(text) is not None

@@ -15,16 +15,19 @@ from cfnode.core.jsonrpc_client import Answered, Conversation, Notified, Request
 
 
 def result(identity: Any, value: Any) -> dict[str, Any]:
+    """Return an answer with a result."""
     return {"jsonrpc": "2.0", "id": identity, "result": value}
 
 
 def answered(conversation: Conversation, message: Any) -> Answered:
+    """Receive a message that must answer calls."""
     answer = conversation.receive(message)
     assert isinstance(answer, Answered)
     return answer
 
 
 def test_answers_go_to_their_calls_in_any_order() -> None:
+    """Match answers to their calls by id, in any order, and ignore a second answer."""
     conversation = Conversation()
     first, second = conversation.ask([("a", [1]), ("b", {"x": 2})]), conversation.ask([("c", ())])
     assert first.requests == [
@@ -39,6 +42,7 @@ def test_answers_go_to_their_calls_in_any_order() -> None:
 
 
 def test_an_error_without_an_id_answers_the_oldest_calls() -> None:
+    """Give an error without an id to the oldest open calls, and to none when these were given up."""
     conversation = Conversation()
     first, second = conversation.ask([("a", ())]), conversation.ask([("b", ())])
     refusal = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no"}}
@@ -52,6 +56,7 @@ def test_an_error_without_an_id_answers_the_oldest_calls() -> None:
 
 
 def test_a_message_of_a_subscription_answers_no_call() -> None:
+    """Deliver a subscription's message as such: it answers no call."""
     conversation = Conversation()
     asked = conversation.ask([("chain_subscribeNewHeads", ())])
     message = {"jsonrpc": "2.0", "method": "m", "params": {"subscription": "s", "result": 7}}
@@ -61,12 +66,14 @@ def test_a_message_of_a_subscription_answers_no_call() -> None:
 
 @pytest.mark.parametrize("message", [7, "text", None, True, 1.5])
 def test_a_message_that_is_neither_object_nor_list_is_refused(message: Any) -> None:
+    """Refuse a message that is neither object nor list."""
     with pytest.raises(ForeignError, match="is not JSON-RPC"):
         Conversation().receive(message)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'[{"id":1}]', b'{"id":2,"result":1}', b'{"id":1,"error":7}'])
 def test_a_body_without_the_answer_is_refused(body: bytes) -> None:
+    """Refuse a body that lacks the answer to a call that was asked."""
     with pytest.raises(ForeignError):
         read_outcomes(body, [1])
 
@@ -83,6 +90,7 @@ ANY = st.recursive(
 
 @given(st.lists(ANY, max_size=5))
 def test_any_messages_answer_or_are_an_error(messages: list[Any]) -> None:
+    """Answer any messages with whole outcomes or an error of their own kind."""
     conversation = Conversation()
     for _ in range(3):
         conversation.ask([("a", ()), ("b", ())])

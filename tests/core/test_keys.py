@@ -44,6 +44,7 @@ CHAINFLIP_PHRASE = (
     ],
 )
 def test_well_known_uris_give_the_well_known_keys(uri: str, scheme: Scheme, public: str) -> None:
+    """Derive the well-known development keys from their URIs, in each scheme."""
     assert Keypair.from_suri(uri, scheme).public.hex() == public
 
 
@@ -56,11 +57,13 @@ def test_the_seed_behind_hard_junctions_is_known() -> None:
 
 
 def test_a_soft_junction_has_no_seed() -> None:
+    """Have no seed behind a soft junction: it is derived from the key, not from a seed."""
     assert Keypair.from_suri("//Alice/0").seed is None
     assert Keypair.from_suri("//Alice/0//1").seed is None
 
 
 def test_chainflips_phrase_gives_its_signing_and_ethereum_keys() -> None:
+    """Derive Chainflip's signing key and Ethereum key from one phrase, and keep the secret out of repr."""
     pair, ethereum = Keypair.from_suri(CHAINFLIP_PHRASE), EthereumKey.from_phrase(CHAINFLIP_PHRASE)
     assert pair.seed is not None
     assert pair.seed.hex() == "afabf42a9a99910cdd64795ef05ed71acfa2238f5682d26ae62028df3cc59727"
@@ -73,6 +76,7 @@ def test_chainflips_phrase_gives_its_signing_and_ethereum_keys() -> None:
 @given(st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
 @settings(max_examples=20)
 def test_a_hard_sr25519_child_is_the_one_of_the_rust_library(seed: bytes, chain_code: bytes) -> None:
+    """Derive a hard sr25519 child as the Rust library does."""
     public, secret = sr25519.pair_from_seed(seed)
     _, expected, _ = sr25519.hard_derive_keypair((chain_code, public, secret), b"")
     assert Keypair.from_seed(seed).hard(chain_code).public == bytes(expected)
@@ -81,6 +85,7 @@ def test_a_hard_sr25519_child_is_the_one_of_the_rust_library(seed: bytes, chain_
 @given(st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
 @settings(max_examples=20)
 def test_a_soft_child_can_be_found_from_the_public_key_alone(seed: bytes, chain_code: bytes) -> None:
+    """Derive a soft child's public key from the parent's public key alone, and sign by the child."""
     pair = Keypair.from_seed(seed)
     _, expected = sr25519.derive_pubkey((chain_code, pair.public), b"")
     child = pair.soft(chain_code)
@@ -92,6 +97,7 @@ def test_a_soft_child_can_be_found_from_the_public_key_alone(seed: bytes, chain_
 @given(st.binary(max_size=300))
 @settings(max_examples=20)
 def test_a_signature_holds_for_its_message_and_key_only(scheme: Scheme, message: bytes) -> None:
+    """Verify a signature for its message and key, and for no other."""
     alice, bob = Keypair.from_suri("//Alice", scheme), Keypair.from_suri("//Bob", scheme)
     signature = alice.sign(message)
     assert alice.verify(message, signature)
@@ -106,6 +112,7 @@ def test_a_signature_holds_for_its_message_and_key_only(scheme: Scheme, message:
 def test_malformed_keys_and_signatures_are_just_false(
     scheme: Scheme, public: bytes, signature: bytes
 ) -> None:
+    """Answer malformed keys and signatures with False: a peer's bytes must not raise."""
     pair = Keypair.from_suri("//Alice", scheme)
     assert not verify(scheme, public, b"message", pair.sign(b"message"))
     assert not verify(scheme, pair.public, b"message", signature)
@@ -113,11 +120,13 @@ def test_malformed_keys_and_signatures_are_just_false(
 
 @pytest.mark.parametrize("scheme", ["ed25519", "ecdsa"])
 def test_a_soft_junction_is_refused_where_the_scheme_has_none(scheme: Scheme) -> None:
+    """Refuse a soft junction in a scheme that has none."""
     with pytest.raises(SuriError, match="no soft junctions"):
         Keypair.from_suri("//Alice/soft", scheme)
 
 
 def test_a_seed_that_is_not_a_scalar_of_the_curve_is_refused() -> None:
+    """Refuse a seed that is not a scalar of the curve, or not 32 bytes."""
     with pytest.raises(SuriError, match="not a secp256k1 secret"):
         Keypair.from_seed(bytes(32), "ecdsa")
     with pytest.raises(SuriError, match="not 31"):
@@ -125,6 +134,7 @@ def test_a_seed_that_is_not_a_scalar_of_the_curve_is_refused() -> None:
 
 
 def test_nothing_that_shows_a_pair_shows_its_secret() -> None:
+    """Keep the secret out of every text of a pair, and out of pickles and copies."""
     pair = Keypair.from_suri("//Alice")
     assert pair.seed is not None
     for text in (repr(pair), str(pair), f"{pair}", repr([pair]), repr({"pair": pair})):
@@ -136,6 +146,7 @@ def test_nothing_that_shows_a_pair_shows_its_secret() -> None:
 
 
 def test_pairs_are_equal_by_scheme_and_public_key() -> None:
+    """Compare and hash pairs by scheme and public key."""
     assert Keypair.from_suri("//Alice") == Keypair.from_suri(f"{DEV_PHRASE}//Alice")
     assert len({Keypair.from_suri("//Alice"), Keypair.from_suri("//Alice")}) == 1
     assert Keypair.from_suri("//Alice") != Keypair.from_suri("//Alice", "ed25519")
@@ -150,6 +161,7 @@ def test_the_account_of_an_ecdsa_key_is_its_hash() -> None:
 
 
 def test_merlin_agrees_with_its_published_vector() -> None:
+    """Compute the challenge that Merlin publishes."""
     transcript = Transcript(b"test protocol")
     transcript.append(b"some label", b"some data")
     assert transcript.challenge(b"challenge", 32).hex() == (
@@ -158,6 +170,7 @@ def test_merlin_agrees_with_its_published_vector() -> None:
 
 
 def test_the_permutation_is_the_one_of_sha3() -> None:
+    """Permute the state as SHA-3 does, compared with hashlib's."""
     block = bytearray(200)
     block[0], block[135] = 0x06, 0x80
     assert _keccak_f(bytes(block))[:32] == sha3_256(b"").digest()
@@ -179,11 +192,13 @@ SMALL_ORDER = [
 
 @pytest.mark.parametrize("public", SMALL_ORDER)
 def test_zip215_accepts_small_orders_that_libsodium_refuses(public: str) -> None:
+    """Accept points of small order by ZIP 215, which libsodium refuses."""
     for commitment in SMALL_ORDER:
         assert ed25519.verify(bytes.fromhex(public), b"Zcash", bytes.fromhex(commitment) + bytes(32))
 
 
 def test_zip215_refuses_a_scalar_that_is_not_reduced() -> None:
+    """Refuse a scalar that is not reduced: one signature would have two forms."""
     key = SigningKey(bytes(32))
     signature = key.sign(b"message").signature
     unreduced = (int.from_bytes(signature[32:], "little") + zip215.ORDER).to_bytes(32, "little")
@@ -204,12 +219,14 @@ def test_every_signature_is_judged_by_the_equation_of_zip215(message: bytes, at:
 
 @pytest.mark.parametrize("public", SMALL_ORDER[:3])
 def test_the_oracle_accepts_small_orders_too(public: str) -> None:
+    """Check that the oracle of these tests accepts points of small order, too."""
     for commitment in SMALL_ORDER:
         assert zip215.verify(bytes.fromhex(public), b"Zcash", bytes.fromhex(commitment) + bytes(32))
 
 
 @pytest.mark.parametrize(("public", "signature"), [(31, 64), (32, 63), (0, 0), (33, 65)])
 def test_a_key_or_signature_of_another_length_is_invalid(public: int, signature: int) -> None:
+    """Refuse a key or signature of another length."""
     assert not ed25519.verify(bytes(public), b"message", bytes(signature))
 
 
@@ -222,11 +239,13 @@ def test_a_peer_id_holds_its_key() -> None:
 
 @pytest.mark.parametrize("text", ["", "12D3KooW", "1" * 52, "0" * 52, "Q" * 52])
 def test_text_that_is_not_a_peer_id_is_refused(text: str) -> None:
+    """Refuse text that is not a peer id."""
     with pytest.raises(PeerIdError):
         public_of(text)
 
 
 def test_a_key_of_another_size_has_no_peer_id() -> None:
+    """Refuse a peer id for a key of another size."""
     with pytest.raises(PeerIdError, match="not 33"):
         peer_id(bytes(33))
 
@@ -263,6 +282,7 @@ def test_substrate_interface_derives_the_same_keys(substrate_interface: Path) ->
 @given(st.binary(max_size=200), st.sampled_from(["//Alice", "//Bob//stash", "//Eve/soft"]))
 @settings(max_examples=20)
 def test_a_repeatable_pair_signs_a_message_with_the_same_bytes(message: bytes, uri: str) -> None:
+    """Sign a message with the same bytes each time, and another message with another one-time scalar."""
     pair = Keypair.from_suri(uri)
     again = pair.repeatable()
     signature = again.sign(message)

@@ -26,15 +26,18 @@ NAMES = ("cf_account_info", "chain_getBlock", "system_health", "state_getStorage
     ],
 )
 def test_one_wrong_letter_is_forgiven(typed: str, meant: str | None) -> None:
+    """Find the name that a typo, another spelling or a missing letter means, and none for other words."""
     assert NearNames(NAMES).of(typed) == meant
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 12))
 def test_any_letter_may_be_missing(name: str, place: int) -> None:
+    """Find a name in which any one letter is missing."""
     assert NearNames(NAMES).of(name[:place] + name[place + 1 :]) == name
 
 
 def test_a_beginning_of_three_letters_means_the_whole_name() -> None:
+    """Complete a beginning of three letters, in any case; two are too few."""
     chains = ("Ethereum", "Bitcoin", "Arbitrum", "Assethub")
     assert closest("eth", chains) == ["Ethereum"]
     assert closest("ARB", chains) == ["Arbitrum"]

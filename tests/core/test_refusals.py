@@ -57,6 +57,7 @@ NO_FUNDS = (
     ],
 )
 def test_a_refusal_is_the_pallets_own_sentence_and_what_to_do(message: str, method: str, text: str) -> None:
+    """Print the pallet's own sentence, its error's name and what to do about it."""
     refusal = read_refusal(message)
     assert refusal is not None
     assert refusal_text(refusal, method) == text
@@ -64,11 +65,13 @@ def test_a_refusal_is_the_pallets_own_sentence_and_what_to_do(message: str, meth
 
 @pytest.mark.parametrize("message", ["", "Invalid hex", "KnownModuleError { }", NO_FUNDS[:-1], "x" * 20_000])
 def test_another_text_is_no_refusal(message: str) -> None:
+    """Read no refusal from another text, or from one cut short."""
     assert read_refusal(message) is None
 
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=20), st.text(max_size=80))
 def test_what_the_node_quotes_is_read_back(pallet: str, name: str, words: str) -> None:
+    """Read back every sentence as the node quotes it, escapes included."""
     quoted = (json.dumps(text, ensure_ascii=False) for text in (pallet, name, words))
     message = "KnownModuleError {{ pallet: {}, name: {}, error: {} }}".format(*quoted)
     refusal = read_refusal(message)
@@ -79,5 +82,6 @@ def test_what_the_node_quotes_is_read_back(pallet: str, name: str, words: str) -
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(message: str) -> None:
+    """Survive any text: it comes from a node that may be anyone's."""
     if (refusal := read_refusal(message)) is not None:
         refusal_text(refusal)

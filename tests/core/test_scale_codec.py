@@ -64,18 +64,21 @@ U8, U32, U64, STR, BOOL, CHAR = (Primitive(name) for name in ("u8", "u32", "u64"
     ],
 )
 def test_a_value_and_its_bytes(definitions, value, encoded):
+    """Encode a value of each type in its known bytes and decode it again."""
     codec = codec_of(*definitions)
     assert codec.encode(value).hex() == encoded
     assert codec.decode(bytes.fromhex(encoded)) == value
 
 
 def test_a_variant_that_is_named_like_an_options_is_none_the_less_its_own():
+    """Decode an enum with a variant Some as an enum, unless it is the type Option."""
     codec = codec_of(U8, (Variants((Variant("Max", (), 0), Variant("Some", (Field(None, 0),), 1))), "Amount"))
     assert codec.decode(b"\x01\x05") == ("Some", 5)
     assert codec.decode(b"\x00") == "Max"
 
 
 def test_lists_and_tuples_and_any_bytes_are_taken():
+    """Accept lists for tuples and any bytes-like value, in both directions."""
     pairs = codec_of(U8, Tuple((0, 0)), Sequence(1))
     assert pairs.encode([[1, 2]]) == pairs.encode(((1, 2),)) == pairs.encode([(1, 2)]) == b"\x04\x01\x02"
     octets = codec_of(U8, Sequence(0))
@@ -86,6 +89,7 @@ def test_lists_and_tuples_and_any_bytes_are_taken():
 
 
 def test_decode_from_goes_on_where_the_last_value_ended():
+    """Decode a value at an offset and return where it ends, and refuse a negative offset."""
     codec = codec_of(U32)
     assert codec.decode_from(b"\xff\x01\0\0\0\xff", 1) == (1, 5)
     with pytest.raises(ScaleError, match="before the input"):
@@ -120,12 +124,14 @@ SWAP = (
     ],
 )
 def test_the_error_for_a_wrong_value_has_its_path(value, words):
+    """Name the path to a wrong value: a call has hundreds of fields."""
     with pytest.raises(ScaleError) as caught:
         codec_of(*SWAP).encode(value)
     assert str(caught.value) == words
 
 
 def test_the_error_for_malformed_bytes_has_their_path():
+    """Name the path to malformed bytes, and the offset."""
     codec = codec_of(*SWAP)
     with pytest.raises(ScaleError) as caught:
         codec.decode(codec.encode({"id": 1, "state": {"fees": [1]}})[:-1])
@@ -156,6 +162,7 @@ def test_the_error_for_malformed_bytes_has_their_path():
     ],
 )
 def test_a_value_of_another_shape_is_refused(definitions, value):
+    """Refuse a value of another shape than the type's."""
     with pytest.raises(ScaleError):
         codec_of(*definitions).encode(value)
 
@@ -182,5 +189,6 @@ def test_a_value_of_another_shape_is_refused(definitions, value):
     ],
 )
 def test_bytes_that_are_no_value_are_refused(definitions, encoded, words):
+    """Refuse bytes that no value of the type encodes to, and say why."""
     with pytest.raises(ScaleError, match=words):
         codec_of(*definitions).decode(bytes.fromhex(encoded))

@@ -49,11 +49,13 @@ U8, U32, STR, BOOL = (Primitive(name) for name in ("u8", "u32", "str", "bool"))
     ],
 )
 def test_a_length_of_four_billion_costs_nothing(definitions):
+    """Refuse a length of four billion at once, without memory for it."""
     with pytest.raises(ScaleError):
         codec_of(*definitions).decode(encode_compact(2**32 - 1))
 
 
 def test_items_without_content_are_read_up_to_a_cap():
+    """Read items that take no bytes up to a cap: any number of them fits in four bytes."""
     codec = codec_of(Tuple(()), Sequence(0))
     assert codec.decode(encode_compact(MAX_EMPTY_ITEMS)) == [()] * MAX_EMPTY_ITEMS
     with pytest.raises(ScaleError, match="without content"):
@@ -61,6 +63,7 @@ def test_items_without_content_are_read_up_to_a_cap():
 
 
 def test_a_table_that_doubles_with_each_row_costs_one_step_a_row():
+    """Decode a table whose size doubles with each row in one step a row, not in 2^200."""
     empty = codec_of(Tuple(()), *(Tuple((i, i)) for i in range(200)))
     assert empty.decode(b"")[0][1] == empty.decode(b"")[1][0]
     with pytest.raises(ScaleError, match="ends too early"):
@@ -71,6 +74,7 @@ NEST = (BOOL, Sequence(2), (Variants((Variant("In", (Field(None, 1),), 1), Varia
 
 
 def nested(depth: int) -> Any:
+    """Return a value that is nested in its own type."""
     value: Any = "End"
     for _ in range(depth):
         value = ("In", [value])
@@ -78,6 +82,7 @@ def nested(depth: int) -> Any:
 
 
 def test_a_value_may_enter_its_own_type_up_to_a_cap():
+    """Let a value enter its own type up to a cap, in both directions."""
     codec = codec_of(*NEST)
     deep = nested(MAX_SCALE_DEPTH)
     assert codec.decode(codec.encode(deep)) == deep
@@ -88,12 +93,14 @@ def test_a_value_may_enter_its_own_type_up_to_a_cap():
 
 
 def test_a_type_that_contains_only_itself_has_no_value():
+    """Refuse a type that contains only itself: it has no value."""
     for definition in (Composite(fields(me=0)), Tuple((0, 0)), Array(2, 0), Composite((Field(None, 0),))):
         with pytest.raises(ScaleError, match="nested too deeply"):
             codec_of(definition).decode(bytes(10))
 
 
 def test_types_nested_deeper_than_pythons_stack_raise_a_scale_error():
+    """Raise a ScaleError, not a RecursionError, for types nested deeper than Python's stack."""
     chain = [U8, *(Composite(fields(inner=i)) for i in range(5000))]
     with pytest.raises(ScaleError, match="nested too deeply"):
         codec_of(*chain).decode(b"\0")
@@ -118,6 +125,7 @@ def test_types_nested_deeper_than_pythons_stack_raise_a_scale_error():
     ],
 )
 def test_a_broken_type_is_refused_when_it_is_asked_for(definitions):
+    """Refuse a broken type each time it is asked for, not only the first time."""
     registry = table(*definitions)
     with pytest.raises(ScaleError):
         registry.codec(len(definitions) - 1)
@@ -126,12 +134,14 @@ def test_a_broken_type_is_refused_when_it_is_asked_for(definitions):
 
 
 def test_a_table_with_one_id_twice_is_refused():
+    """Refuse a table in which an id occurs twice."""
     row = table(U8).types[0]
     with pytest.raises(ScaleError, match="same id"):
         TypeRegistry([row, row])
 
 
 def test_a_broken_part_does_not_spoil_the_rest_of_a_cycle():
+    """Keep sound types usable next to a broken cycle, and name the missing type each time."""
     # 0 <-> 1 is a cycle that also needs the missing type 9; 2 is sound.
     registry = table(Sequence(1), Tuple((0, 9)), U8)
     for _ in range(2):
@@ -143,6 +153,7 @@ def test_a_broken_part_does_not_spoil_the_rest_of_a_cycle():
 
 
 def test_several_threads_compile_one_table():
+    """Compile one table from several threads to working codecs."""
     for _ in range(20):
         registry = hand_made()
         with ThreadPoolExecutor(4) as threads:
@@ -154,6 +165,7 @@ def test_several_threads_compile_one_table():
 @settings(max_examples=300)
 @given(st.integers(0, len(hand_made().types) - 1), st.binary(max_size=80))
 def test_no_bytes_make_a_codec_raise_another_error(type_id, data):
+    """Answer any bytes, for each kind of type, with a value that survives or a ScaleError."""
     codec = HAND_MADE.codec(type_id)
     try:
         value, end = codec.decode_from(data, 0)
@@ -166,6 +178,7 @@ def test_no_bytes_make_a_codec_raise_another_error(type_id, data):
 @settings(max_examples=300)
 @given(st.integers(0, 2311), st.binary(max_size=200))
 def test_no_bytes_make_a_codec_of_the_runtime_raise_another_error(metadata_v15, type_id, data):
+    """Answer any bytes, for each type of the runtime, with a value that survives or a ScaleError."""
     registry = _runtime(metadata_v15)
     codec = registry.codec(type_id)
     try:
@@ -188,6 +201,7 @@ anything = st.recursive(
 @settings(max_examples=300)
 @given(st.integers(0, len(hand_made().types) - 1), anything)
 def test_no_value_makes_a_codec_raise_another_error(type_id, value):
+    """Answer any value, for each kind of type, with bytes that survive or a ScaleError."""
     codec = HAND_MADE.codec(type_id)
     try:
         encoded = codec.encode(value)
@@ -199,6 +213,7 @@ def test_no_value_makes_a_codec_raise_another_error(type_id, value):
 @settings(max_examples=300)
 @given(st.integers(0, 2**32))
 def test_no_change_to_metadata_makes_its_decoder_raise_another_error(seed):
+    """Answer damaged metadata with metadata whose types can be used, or a ScaleError."""
     random = Random(seed)
     damaged = bytearray(random.choice(SMALL_METADATA))
     for _ in range(random.randrange(1, 4)):

@@ -26,6 +26,8 @@ from tests.core.scale_values import NEVER, Values
 
 @dataclass(frozen=True)
 class Sample:
+    """A value of a type, with its encoding."""
+
     type_id: int
     value: Any
     encoded: bytes
@@ -46,17 +48,20 @@ def samples(registry: TypeRegistry, values: Values) -> list[Sample]:
 def differences(
     registry: TypeRegistry, decoded: list[Any], expected: list[Sample]
 ) -> list[tuple[Sample, Any]]:
+    """Return the samples that an independent decoder reads otherwise, with what it reads."""
     pairs = zip(expected, decoded, strict=True)
     return [(s, decoded) for s, decoded in pairs if oracle_form(registry, s.type_id, s.value) != decoded]
 
 
 @pytest.fixture(scope="module")
 def registry(metadata_v15: bytes) -> TypeRegistry:
+    """Return the types of runtime 2.2.3."""
     return decode_metadata(metadata_v15).registry
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_values_of_every_type_survive(registry, seed):
+    """Encode values of every type and variant, decode them, and refuse a byte more."""
     values = Values(registry, seed)
     all_samples = samples(registry, values)
     assert len({sample.type_id for sample in all_samples}) == 2310
@@ -68,6 +73,7 @@ def test_values_of_every_type_survive(registry, seed):
 
 
 def test_only_the_two_empty_enums_have_no_value(registry):
+    """Find that only two enums have no value, and refuse to decode one."""
     values = Values(registry, 0)
     empty = [row for row in registry.types if not values.inhabited(row.id)]
     assert [row.path for row in empty] == [
@@ -81,6 +87,7 @@ def test_only_the_two_empty_enums_have_no_value(registry):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_an_independent_decoder_reads_the_same_values(registry, metadata_v15, seed):
+    """Read what an independent decoder reads, for values of every type."""
     # The oracle cannot decode Compact<()>, which takes no bytes (MultiAddress::Index of this runtime).
     units = frozenset(row.id for row in registry.types if row.definition == Compact(_unit(registry)))
     assert len(units) == 1
@@ -95,6 +102,7 @@ def _unit(registry: TypeRegistry) -> int:
 
 
 def test_cut_short_no_value_is_read(registry):
+    """Refuse each value that is cut short."""
     for sample in samples(registry, Values(registry, 7))[::5]:
         for end in {0, len(sample.encoded) // 2, len(sample.encoded) - 1}:
             if 0 <= end < len(sample.encoded):
@@ -104,6 +112,7 @@ def test_cut_short_no_value_is_read(registry):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_kinds_that_the_runtime_does_not_use_agree_with_the_independent_decoder(seed):
+    """Agree with the independent decoder about kinds of types that this runtime does not use."""
     metadata = hand_made_metadata()
     encoded = encode_metadata(metadata)
     assert decode_metadata(encoded) == metadata
@@ -115,12 +124,14 @@ def test_kinds_that_the_runtime_does_not_use_agree_with_the_independent_decoder(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_hand_made_values_survive(seed):
+    """Encode and decode values of hand-made types."""
     registry = hand_made()
     for sample in samples(registry, Values(registry, seed)):
         assert registry.codec(sample.type_id).decode(sample.encoded) == sample.value
 
 
 def test_an_option_of_an_option_tells_its_three_cases_apart():
+    """Distinguish None, Some(None) and Some(5), and refuse a value of the wrong depth."""
     registry = hand_made()
     nested = [row.id for row in registry.types if row.path == ("Option",)][1]
     codec = registry.codec(nested)

@@ -25,16 +25,19 @@ ACCOUNTS = [authority.aura for authority in AUTHORITIES]
 
 @pytest.fixture(scope="module")
 def spec() -> ChainSpec:
+    """Return the development chain's specification."""
     return dev_chain_spec(DevGenesis())
 
 
 @pytest.fixture(scope="module")
 def metadata(spec: ChainSpec) -> Metadata:
+    """Return the development runtime's metadata."""
     assert isinstance(spec.genesis, RawGenesis)
     return decode_metadata(GenesisRuntime(spec.genesis, runtime_for).call("Metadata_metadata")[4:])
 
 
 def test_every_item_that_names_authorities_is_replaced(spec: ChainSpec, metadata: Metadata) -> None:
+    """Replace every storage item that names authorities, fund the new ones, and leave most others alone."""
     changed, done = with_authorities(spec, metadata, AUTHORITIES)
     assert isinstance(changed.genesis, RawGenesis) and isinstance(spec.genesis, RawGenesis)
     top = changed.genesis.top
@@ -62,6 +65,7 @@ def test_every_item_that_names_authorities_is_replaced(spec: ChainSpec, metadata
 
 
 def test_the_old_authorities_are_nowhere_among_the_items(spec: ChainSpec, metadata: Metadata) -> None:
+    """Remove what earlier authorities had in maps, so that none of them can author by an old key."""
     changed, _ = with_authorities(spec, metadata, AUTHORITIES)
     again, done = with_authorities(changed, metadata, AUTHORITIES[:1])
     assert isinstance(again.genesis, RawGenesis)
@@ -72,6 +76,7 @@ def test_the_old_authorities_are_nowhere_among_the_items(spec: ChainSpec, metada
 
 
 def test_it_is_another_chain_without_boot_nodes(spec: ChainSpec, metadata: Metadata) -> None:
+    """Make it another chain, without boot nodes: it must not connect to the original."""
     named = replace(spec, boot_nodes=("/dns/a/tcp/1/p2p/x",), protocol_id="flip", bad_blocks=(bytes(32),))
     changed, _ = with_authorities(named, metadata, AUTHORITIES)
     assert (changed.id, changed.protocol_id) == (f"{spec.id}-dev", "flip-dev")
@@ -80,6 +85,7 @@ def test_it_is_another_chain_without_boot_nodes(spec: ChainSpec, metadata: Metad
 
 
 def test_a_specification_without_state_or_authorities_is_refused(spec: ChainSpec, metadata: Metadata) -> None:
+    """Refuse a specification without state, and an empty list of authorities."""
     with pytest.raises(ChainSpecError, match="holds no state"):
         with_authorities(BERGHAIN, metadata, AUTHORITIES)
     with pytest.raises(ChainSpecError, match="at least one"):

@@ -51,17 +51,20 @@ class Copied:
         self.top = spec.genesis.top
 
     def value(self, pallet: str, item: str, *keys: object) -> Any:
+        """Return a storage item's value in the copy."""
         entry = self.metadata.storage(pallet, item)
         return entry.decode(self.top.get(entry.key(*keys)))
 
 
 def test_the_first_authority_governs_alone(metadata: Metadata) -> None:
+    """Make the first authority the only member of the council."""
     copied = Copied(metadata)
     assert copied.value("Governance", "Members") == {"members": ACCOUNTS[:1], "threshold": 1}
     assert Rewritten("Governance.Members", 1, 1) in copied.done
 
 
 def test_every_item_of_the_authorities_is_theirs_alone(metadata: Metadata) -> None:
+    """Write every item of the authorities anew, in the shape of each runtime, and keep earlier epochs."""
     copied = Copied(metadata)
     keys = [{"aura": authority.aura, "grandpa": authority.grandpa} for authority in AUTHORITIES]
     assert copied.value("Aura", "Authorities") == copied.value("Session", "Validators") == ACCOUNTS
@@ -79,6 +82,7 @@ def test_every_item_of_the_authorities_is_theirs_alone(metadata: Metadata) -> No
 
 
 def test_existing_accounts_keep_everything_unrelated_to_authorities(metadata: Metadata) -> None:
+    """Keep an existing account's nonce and counters, and correct the total issuance by the new funds."""
     copied = Copied(metadata)
     old, new = (copied.value("System", "Account", account) for account in ACCOUNTS)
     assert (old["nonce"], old["sufficients"], old["providers"], old["consumers"]) == (7, 1, 1, 1)
@@ -89,6 +93,7 @@ def test_existing_accounts_keep_everything_unrelated_to_authorities(metadata: Me
 
 
 def test_blocks_and_slots_are_forgotten_and_the_time_stays(metadata: Metadata) -> None:
+    """Reset block numbers and slots for the new chain, and keep the time."""
     copied = Copied(metadata)
     assert copied.value("System", "Number") == 0
     assert copied.value("System", "BlockHash", NUMBER - 1) == bytes(32)
@@ -101,6 +106,7 @@ def test_blocks_and_slots_are_forgotten_and_the_time_stays(metadata: Metadata) -
 
 
 def test_a_missed_slot_is_not_punished_and_other_offences_are(metadata: Metadata) -> None:
+    """Drop the penalty for missed slots, and keep those for other offences."""
     copied = Copied(metadata)
     assert copied.value("Reputation", "Penalties", "MissedAuthorshipSlot") == {
         "reputation": 0,
@@ -114,6 +120,7 @@ def test_a_missed_slot_is_not_punished_and_other_offences_are(metadata: Metadata
 
 
 def test_the_time_goes_where_that_is_wanted(metadata: Metadata) -> None:
+    """Reset the time where that is asked for."""
     copied = Copied(metadata, forget_time=True)
     assert copied.value("Timestamp", "Now") == 0
     assert Rewritten("Timestamp.Now", 1, 0) in copied.done
@@ -170,10 +177,12 @@ def council(metadata: Metadata, *fields: Field) -> Metadata:
 
 
 def account_type(metadata: Metadata) -> int:
+    """Return the id of the type of accounts."""
     return metadata.registry.find("AccountId32").id
 
 
 def written_members(metadata: Metadata, before: bytes | None = None) -> Any:
+    """Return the council that is written into a state, which may have had one before."""
     top = {b":code": b"code"}
     item = metadata.storage("Governance", "Members")
     if before is not None:
@@ -187,6 +196,7 @@ MEMBERS, THRESHOLD = Field("members", 9_998), Field("threshold", 10_002)
 
 
 def test_the_council_of_older_runtimes_is_a_list(metadata: Metadata) -> None:
+    """Write the council of older runtimes as a list of accounts."""
     older = reshaped(
         metadata, "Governance", "Members", PortableType(9_999, (), (), Sequence(account_type(metadata)))
     )
@@ -194,6 +204,7 @@ def test_the_council_of_older_runtimes_is_a_list(metadata: Metadata) -> None:
 
 
 def test_a_field_that_is_not_known_keeps_its_value_or_is_empty(metadata: Metadata) -> None:
+    """Keep the value of a field that this program does not know."""
     newer = council(metadata, MEMBERS, THRESHOLD, Field("quorum", 10_002))
     expected = {"members": ACCOUNTS[:1], "threshold": 1}
     default = newer.storage("Governance", "Members").value.encode(expected | {"quorum": 9})
@@ -201,6 +212,7 @@ def test_a_field_that_is_not_known_keeps_its_value_or_is_empty(metadata: Metadat
 
 
 def test_the_error_for_an_item_of_an_unknown_type_describes_the_type(metadata: Metadata) -> None:
+    """Describe the type of an item that this program cannot write, and name the missing field."""
     with pytest.raises(
         ChainSpecError,
         match=r"Governance\.Members has a shape that this program does not know, "
@@ -210,6 +222,7 @@ def test_the_error_for_an_item_of_an_unknown_type_describes_the_type(metadata: M
 
 
 def test_what_has_no_empty_value_is_refused_by_name() -> None:
+    """Refuse by name a type that has no empty value, and a type that contains itself."""
     registry = TypeRegistry(
         (
             PortableType(0, ("Mood",), (), Variants((Variant("Calm", (), 0),))),

@@ -21,11 +21,13 @@ ALICE = bytes.fromhex("d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a
     ],
 )
 def test_alice_has_the_address_that_each_network_knows(prefix: int, address: str) -> None:
+    """Write and read Alice's address in the form that each network knows."""
     assert ss58.encode(ALICE, prefix) == address
     assert ss58.decode(address) == (prefix, ALICE)
 
 
 def test_the_prefix_is_chainflips_unless_another_is_asked_for() -> None:
+    """Use Chainflip's prefix unless another is asked for."""
     assert ss58.encode(ALICE).startswith("cF")
 
 
@@ -35,11 +37,13 @@ def test_the_prefix_is_chainflips_unless_another_is_asked_for() -> None:
 @example(ALICE, 256)  # its first byte is the lowest that begins a pair
 @example(ALICE, 16383)
 def test_what_is_encoded_can_be_decoded(account: bytes, prefix: int) -> None:
+    """Encode any account under any prefix and decode it."""
     assert ss58.decode(ss58.encode(account, prefix), len(account)) == (prefix, account)
 
 
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 48), st.integers(1, 57))
 def test_one_wrong_character_is_noticed(account: bytes, position: int, shift: int) -> None:
+    """Notice one wrong character: money would go to another account."""
     address = ss58.encode(account)
     alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
     wrong = alphabet[(alphabet.index(address[position]) + shift) % 58]
@@ -52,6 +56,7 @@ def test_one_wrong_character_is_noticed(account: bytes, position: int, shift: in
 
 @given(st.one_of(st.text(max_size=70), st.text("123ABCabc", max_size=64)))
 def test_any_other_text_is_refused_with_its_own_error(text: str) -> None:
+    """Refuse any other text with an error of its own kind."""
     with pytest.raises(ss58.Ss58Error):
         ss58.decode(text)
 
@@ -67,6 +72,7 @@ def test_any_other_text_is_refused_with_its_own_error(text: str) -> None:
     ],
 )
 def test_the_error_names_the_fault(text: str, words: str) -> None:
+    """Name the fault of a malformed address: base58, checksum or length."""
     with pytest.raises(ss58.Ss58Error, match=words):
         ss58.decode(text)
 
@@ -75,5 +81,6 @@ def test_the_error_names_the_fault(text: str, words: str) -> None:
     ("account", "prefix"), [(bytes(31), 42), (bytes(34), 42), (ALICE, -1), (ALICE, 16384)]
 )
 def test_what_cannot_be_an_address_is_not_written_as_one(account: bytes, prefix: int) -> None:
+    """Refuse to write an account of another length or a prefix out of range."""
     with pytest.raises(ss58.Ss58Error):
         ss58.encode(account, prefix)

@@ -14,6 +14,7 @@ SEED_TEXT = "0x" + "ab" * 32
 
 
 def test_no_root_means_the_development_phrase() -> None:
+    """Derive from the development phrase where the URI has no root."""
     uri = suri.parse("//Alice")
     assert uri.root == DEV_PHRASE
     assert uri.junctions == (Junction(b"\x14Alice".ljust(32, b"\0"), hard=True),)
@@ -22,6 +23,7 @@ def test_no_root_means_the_development_phrase() -> None:
 
 
 def test_a_path_mixes_hard_and_soft_junctions_in_order() -> None:
+    """Read hard and soft junctions in their order, and the password behind them, slashes included."""
     uri = suri.parse(f"{SEED_TEXT}//polkadot/stash/0///correct horse/battery")
     assert [junction.hard for junction in uri.junctions] == [True, False, False]
     assert uri.password == "correct horse/battery"
@@ -44,10 +46,12 @@ def test_a_path_mixes_hard_and_soft_junctions_in_order() -> None:
     ],
 )
 def test_a_junction_is_a_number_or_a_string_and_hashed_when_long(name: str, chain_code: bytes) -> None:
+    """Take a junction as a number or a string, and hash it when it does not fit in 32 bytes."""
     assert Junction.of(name, hard=True).chain_code == chain_code
 
 
 def test_the_password_salts_the_phrase_and_one_given_apart_outranks_it() -> None:
+    """Salt the phrase by the password, and prefer one that is given apart."""
     uri = suri.parse(f"{DEV_PHRASE}///one")
     assert uri.seed() == bip39.substrate_seed(DEV_PHRASE, "one")
     assert uri.seed("two") == bip39.substrate_seed(DEV_PHRASE, "two")
@@ -55,6 +59,7 @@ def test_the_password_salts_the_phrase_and_one_given_apart_outranks_it() -> None
 
 
 def test_only_a_phrase_alone_is_a_bare_phrase() -> None:
+    """Recognize a phrase without junctions and password, the form that is asked for elsewhere."""
     assert suri.parse(DEV_PHRASE).is_bare_phrase
     assert not suri.parse(f"{DEV_PHRASE}//0").is_bare_phrase
     assert not suri.parse(f"{DEV_PHRASE}///pw").is_bare_phrase
@@ -77,6 +82,7 @@ def test_only_a_phrase_alone_is_a_bare_phrase() -> None:
     ],
 )
 def test_a_mistake_is_named_without_repeating_the_secret(text: str, words: str) -> None:
+    """Name a mistake without repeating the secret, in the error and in its cause."""
     with pytest.raises(SuriError, match=words) as caught:
         suri.parse(text).seed()
     assert "laek" not in str(caught.value)
@@ -84,6 +90,7 @@ def test_a_mistake_is_named_without_repeating_the_secret(text: str, words: str) 
 
 
 def test_a_parsed_uri_does_not_show_its_secret() -> None:
+    """Keep the secret out of a parsed URI's repr."""
     text = repr(suri.parse(f"{DEV_PHRASE}//hidden///hush"))
     assert "bottom" not in text
     assert "hush" not in text
@@ -91,6 +98,7 @@ def test_a_parsed_uri_does_not_show_its_secret() -> None:
 
 @given(st.text(max_size=60))
 def test_no_text_makes_the_parser_raise_anything_but_its_own_error(text: str) -> None:
+    """Answer any text with a seed or a short SuriError."""
     try:
         suri.parse(text).seed()
     except SuriError as error:
@@ -99,6 +107,7 @@ def test_no_text_makes_the_parser_raise_anything_but_its_own_error(text: str) ->
 
 @pytest.mark.parametrize("length", sorted(bip39.ENTROPY_LENGTHS.values()))
 def test_every_length_of_phrase_gives_back_its_entropy(length: int) -> None:
+    """Give back the entropy of a phrase of every length."""
     entropy = bytes(range(length))
     phrase = bip39.phrase_of(entropy)
     assert bip39.entropy_of(phrase) == entropy
@@ -106,6 +115,7 @@ def test_every_length_of_phrase_gives_back_its_entropy(length: int) -> None:
 
 
 def test_the_wallet_seed_is_the_one_of_bip39() -> None:
+    """Derive the wallet seed that BIP 39 publishes."""
     phrase = "abandon " * 11 + "about"
     assert bip39.wallet_seed(phrase).hex() == (
         "5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc1"
@@ -122,5 +132,6 @@ def test_the_substrate_seed_comes_from_the_entropy() -> None:
 
 
 def test_a_phrase_of_another_size_is_refused() -> None:
+    """Refuse entropy of another size."""
     with pytest.raises(bip39.PhraseError, match="not 17"):
         bip39.phrase_of(bytes(17))

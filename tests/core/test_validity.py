@@ -15,6 +15,7 @@ tags = st.lists(st.binary(max_size=70), max_size=4)
 
 
 def encode_tags(given_tags: list[bytes]) -> bytes:
+    """Encode a list of tags."""
     return encode_compact(len(given_tags)) + b"".join(encode_compact(len(tag)) + tag for tag in given_tags)
 
 
@@ -22,6 +23,7 @@ def encode_tags(given_tags: list[bytes]) -> bytes:
 def test_a_valid_answer_is_read_whole(
     priority: int, requires: list[bytes], provides: list[bytes], longevity: int, propagate: bool
 ) -> None:
+    """Read every field of a valid answer, and refuse a byte more or less."""
     data = b"\0" + priority.to_bytes(8, "little") + encode_tags(requires) + encode_tags(provides)
     data += longevity.to_bytes(8, "little") + bytes([propagate])
     assert decode_validity(data) == ValidTransaction(
@@ -34,6 +36,7 @@ def test_a_valid_answer_is_read_whole(
 
 
 def test_each_reason_has_its_substrate_name() -> None:
+    """Give each reason the name that Substrate has for it, with the number of a custom one."""
     plain = [decode_validity(bytes([1, 0, index])) for index in range(13) if index != 7]
     assert [str(answer) for answer in plain] == [name for name in INVALID if name != "Custom"]
     assert decode_validity(b"\1\0\1") == Invalid("Payment")
@@ -45,5 +48,6 @@ def test_each_reason_has_its_substrate_name() -> None:
 
 @given(st.binary(max_size=40))
 def test_no_bytes_raise_anything_but_a_scale_error(data: bytes) -> None:
+    """Answer any bytes with a validity or a ScaleError."""
     with contextlib.suppress(ScaleError):
         decode_validity(data)

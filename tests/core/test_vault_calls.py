@@ -29,15 +29,18 @@ from tests.conftest import shared
 
 
 def vectors() -> dict[str, Any]:
+    """Return the vectors that were made with the real contracts."""
     evm_vectors: dict[str, Any] = json.loads(shared("evm-vectors.json").read_text())
     return evm_vectors
 
 
 def raw(text: str) -> bytes:
+    """Return the bytes of a hex text with or without 0x."""
     return bytes.fromhex(text.removeprefix("0x"))
 
 
 def test_the_known_answer_of_the_chains_source() -> None:
+    """Make and verify the signature that stands in the chain's source."""
     known = vectors()["known_answer"]
     secret, message = raw(known["agg_secret"]), raw(known["msg_hash"])
     signature = schnorr.sign(secret, raw(known["k"]), message)
@@ -47,6 +50,7 @@ def test_the_known_answer_of_the_chains_source() -> None:
 
 @pytest.mark.parametrize("position", range(3))
 def test_a_fallback_is_what_the_contracts_have_accepted(position: int) -> None:
+    """Encode and sign a fallback transfer exactly as the contracts accepted it."""
     vector = vectors()["vectors"][position]
     given_ = vector["inputs"]
     call = transfer_fallback(
@@ -62,6 +66,7 @@ def test_a_fallback_is_what_the_contracts_have_accepted(position: int) -> None:
 
 
 def test_a_rotation_is_signed_for_the_key_manager_as_the_chains_source_knows() -> None:
+    """Sign a rotation for the key manager with the hash of the chain's source."""
     x = raw("1742daacd4dbfbe66d4c8965550295873c683cb3b65019d3a53975ba553cc31d")
     manager = raw("A44B9f3F5Bb8C278c1ee85D8F32517c6EFa64B0D")
     message = set_agg_key(x, odd=True).message_hash(ReplayProtection(0, 31337, manager, manager))
@@ -72,6 +77,7 @@ def test_a_rotation_is_signed_for_the_key_manager_as_the_chains_source_knows() -
 
 
 def test_selectors_are_those_of_the_contracts() -> None:
+    """Use the selectors of the contracts' functions."""
     selectors = vectors()["selectors"]
     transfer = TransferParams(NATIVE_TOKEN, bytes(20), 1)
     calls = {
@@ -94,6 +100,7 @@ def test_selectors_are_those_of_the_contracts() -> None:
 def test_arguments_are_encoded_as_another_implementation_does(
     deploys: Any, fetches: Any, transfers: Any, message: bytes
 ) -> None:
+    """Encode arguments, and the hash that is signed, as eth-abi does."""
     eth_abi = pytest.importorskip("eth_abi")
     signature = Signature(bytes(31) + b"\x07", b"\x01" * 20)
     signed = (7, 9, "0x" + "01" * 20)
@@ -120,6 +127,7 @@ def test_arguments_are_encoded_as_another_implementation_does(
 
 @pytest.mark.parametrize("spoiled", ["s", "address", "message", "zero", "order"])
 def test_a_spoiled_signature_is_none(spoiled: str) -> None:
+    """Refuse a signature of which any part is spoiled, for another message, or out of the curve's order."""
     secret, message = keccak_256(b"secret"), keccak_256(b"message")
     public = PrivateKey(secret).public_key.format()
     signature = schnorr.sign(secret, keccak_256(b"k"), message)
@@ -136,9 +144,11 @@ def test_a_spoiled_signature_is_none(spoiled: str) -> None:
 
 @given(st.binary(max_size=400))
 def test_no_batch_makes_the_reader_of_transfers_raise_another_error(arguments: bytes) -> None:
+    """Answer any arguments of a batch with transfers or a ScaleError."""
     with suppress(ScaleError):
         batch_transfers(all_batch((), (), ()).selector + arguments)
 
 
 def test_another_call_has_no_transfers() -> None:
+    """Read no transfers from another call."""
     assert batch_transfers(set_agg_key(bytes(32), odd=False).data(1, Signature(bytes(32), bytes(20)))) == []

@@ -53,6 +53,7 @@ REST = (EVM_REFUND, "Option<DcaParameters>", "u8", "AccountId32", "u16", "Vec<(A
 
 
 def test_cf_parameters_are_the_types_one_after_the_other() -> None:
+    """Write the swap's parameters as the runtime's types in their order, without separators."""
     dca = {"number_of_chunks": 3, "chunk_interval": 2}
     terms = replace(TERMS, dca=dca, refund=REFUND | {"refund_ccm_metadata": CCM})
     read = decoded(cf_parameters(terms), "u8", *REST)
@@ -60,6 +61,7 @@ def test_cf_parameters_are_the_types_one_after_the_other() -> None:
 
 
 def test_with_a_message_its_additional_data_comes_first() -> None:
+    """Write a message's additional data before the refund parameters."""
     read = decoded(cf_parameters(replace(TERMS, ccm=CCM)), "u8", "Bytes", *REST)
     assert read[:3] == [1, b"\x07", REFUND]
 
@@ -79,6 +81,7 @@ SELECTORS = [
 
 @pytest.mark.parametrize(("ccm", "token", "selector", "types"), SELECTORS)
 def test_a_vault_call_reads_back_with_eth_abi(ccm: Any, token: Any, selector: str, types: list[str]) -> None:
+    """Encode each of the four vault calls under its selector, so that eth-abi reads it back."""
     abi = pytest.importorskip("eth_abi")
     data = evm_calldata(ASSETS["Sol"], SOL, b"terms", ccm=ccm, token=token, amount=77)
     assert data[:4].hex() == selector
@@ -89,11 +92,13 @@ def test_a_vault_call_reads_back_with_eth_abi(ccm: Any, token: Any, selector: st
 
 
 def test_a_token_is_sent_to_the_vault_on_tron() -> None:
+    """Send a token to the vault on Tron by the standard transfer call."""
     data = token_transfer(b"\x55" * 20, 9)
     assert data.hex() == "a9059cbb" + "00" * 12 + "55" * 20 + f"{9:064x}"
 
 
 def test_a_tron_note_has_destination_message_and_terms() -> None:
+    """Write destination, message and terms into a Tron note, as the runtime decodes it."""
     types = ("Asset", "EncodedAddress", "Option<(u128, Bytes)>", "Bytes")
     note = tron_note(ASSETS["Btc"], ("Btc", b"bc1q"), b"terms", CCM)
     assert decoded(note, *types) == ["Btc", ("Btc", b"bc1q"), (10**6, b"hello"), b"terms"]
@@ -102,6 +107,7 @@ def test_a_tron_note_has_destination_message_and_terms() -> None:
 
 
 def test_a_bitcoin_payload_byte_by_byte() -> None:
+    """Write a Bitcoin payload byte by byte, within the 80 bytes of a null-data output."""
     swap = BitcoinSwap(ASSETS["Eth"], ("Eth", b"\x11" * 20), 100, 10**18, None, 5)
     expected = "0101" + "11" * 20 + "6400" + (10**18).to_bytes(16, "little").hex() + "ff01000200000500"
     assert nulldata(swap).hex() == expected
@@ -113,6 +119,7 @@ u8, u16 = st.integers(0, 255), st.integers(0, 2**16 - 1)
 
 @st.composite
 def swaps(draw: st.DrawFn) -> BitcoinSwap:
+    """Draw a Bitcoin swap with any asset, address and terms."""
     asset = draw(st.sampled_from(list(ASSETS.values())))
     variant = CHAINS[asset.chain].address
     length = {"Dot": 32, "Sol": 32, "Hub": 32}.get(variant, 20)
@@ -139,10 +146,12 @@ def swaps(draw: st.DrawFn) -> BitcoinSwap:
 @given(swaps())
 @settings(max_examples=60)
 def test_a_bitcoin_payload_reads_back(swap: BitcoinSwap) -> None:
+    """Read a Bitcoin payload back as the swap that it was written for."""
     assert decode_nulldata(nulldata(swap)) == swap
 
 
 @given(st.binary(max_size=90))
 def test_no_payload_does_more_than_be_refused(data: bytes) -> None:
+    """Answer any payload with a swap or a ScaleError."""
     with suppress(ScaleError):
         decode_nulldata(data)

@@ -56,6 +56,7 @@ DCA = st.fixed_dictionaries({"number_of_chunks": u32, "chunk_interval": u32})
 
 
 def terms(refund_size: int) -> st.SearchStrategy[VaultSwapTerms]:
+    """Return a strategy for terms whose refund address has this size."""
     refund = st.fixed_dictionaries(
         {
             "retry_duration": u32,
@@ -72,6 +73,7 @@ def terms(refund_size: int) -> st.SearchStrategy[VaultSwapTerms]:
 
 @st.composite
 def targets(draw: st.DrawFn) -> tuple[ForeignAsset, tuple[str, bytes]]:
+    """Draw a destination: an asset and an address of its chain."""
     asset = draw(st.sampled_from(list(ASSETS.values())))
     variant = CHAINS[asset.chain].address
     size = {"Dot": 32, "Sol": 32, "Hub": 32}.get(variant, 20)
@@ -83,6 +85,7 @@ def targets(draw: st.DrawFn) -> tuple[ForeignAsset, tuple[str, bytes]]:
 def test_a_call_of_the_vault_reads_back(
     given_: VaultSwapTerms, target: Any, is_token: bool, amount: int
 ) -> None:
+    """Read back a call of the vault with its terms, token and amount."""
     token = TOKEN if is_token else None
     data = evm_calldata(*target, cf_parameters(given_), ccm=given_.ccm, token=token, amount=amount)
     assert decode_evm_calldata(data) == SentSwap(*target, given_, token, amount if is_token else None)
@@ -91,6 +94,7 @@ def test_a_call_of_the_vault_reads_back(
 @given(terms(20), targets())
 @settings(max_examples=40)
 def test_a_note_reads_back(given_: VaultSwapTerms, target: Any) -> None:
+    """Read back a Tron note with its terms, and the transfer that goes with it."""
     note = tron_note(*target, cf_parameters(given_), given_.ccm)
     assert decode_tron_note(note) == SentSwap(*target, given_)
     assert decode_token_transfer(token_transfer(TOKEN, 7)) == (TOKEN, 7)
@@ -101,6 +105,7 @@ def test_a_note_reads_back(given_: VaultSwapTerms, target: Any) -> None:
 def test_an_instruction_reads_back(
     given_: VaultSwapTerms, target: Any, is_token: bool, amount: int, seed: bytes
 ) -> None:
+    """Read back a Solana instruction, with payer, seed and accounts."""
     payer, source = b"\x99" * 32, b"\x98" * 32
     accounts = (
         token_accounts(KEYS, payer, seed, "usdc", source) if is_token else native_accounts(KEYS, payer, seed)
@@ -116,6 +121,7 @@ def test_an_instruction_reads_back(
 
 
 def test_an_instruction_is_byte_for_byte_the_chains() -> None:
+    """Write a Solana instruction byte for byte as the chain's example, with the flags of its accounts."""
     example = json.loads(
         shared("rpc-examples", "broker_request_swap_parameter_encoding.solana.json").read_text()
     )
@@ -151,11 +157,13 @@ BEGINNINGS = [b"", b"\1", *map(bytes.fromhex, SELECTORS)]
 def test_no_bytes_raise_anything_but_their_own_error(
     read: Callable[[bytes], Any], begin: bytes, rest: bytes
 ) -> None:
+    """Answer any bytes, also behind a known selector, with a value or a ScaleError."""
     with suppress(ScaleError):
         read(begin + rest)
 
 
 def test_what_fits_no_type_is_refused() -> None:
+    """Refuse amounts, addresses, chains and lists that do not fit their types, and say which."""
     terms_ = VaultSwapTerms(
         {
             "retry_duration": 1,

@@ -132,6 +132,7 @@ def unread(checks: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_list_names_existing_vectors() -> None:
+    """List existing vectors only, and every vector that exists."""
     patterns, there = listed(), files()
     assert len(patterns) > 20
     assert {name for name in there if not any(fnmatch(name, pattern) for pattern in patterns)} == set()
@@ -139,8 +140,10 @@ def test_the_list_names_existing_vectors() -> None:
 
 
 def test_every_vector_is_read_and_has_its_expected_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read every vector in at least one test that judges it."""
     assert unread(CHECKS, monkeypatch) == set()
 
 
 def test_a_vector_without_a_test_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find a vector that no test opens, when its test is left out."""
     assert unread(CHECKS[1:], monkeypatch) == {"smoldot/header-polkadot-1.hex"}

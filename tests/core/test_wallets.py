@@ -41,6 +41,7 @@ SWAP = {
 
 
 def seen(byte: int, amount: int, asset: str) -> dict[str, Any]:
+    """Return a witnessed deposit."""
     details = ("Channel", bytes(32))
     return {
         "deposit_address": bytes([byte]) * 32,
@@ -78,10 +79,12 @@ KNOWN = [
 
 @pytest.fixture(scope="module")
 def metadata(metadata_v15: bytes) -> Metadata:
+    """Decode the metadata of runtime 2.2.3."""
     return decode_metadata(metadata_v15)
 
 
 def to_be_signed(metadata: Metadata, call: Any, nonce: int = 1, network: str = "Mainnet") -> WalletCall:
+    """Return a call with its nonce and expiry for a wallet to sign."""
     (type_id,) = (row.id for row in metadata.registry.types if row.path[-1:] == ("ChainflipExtrinsic",))
     bounds = {"nonce": nonce, "expiry_block": 1_000}
     return WalletCall(metadata.registry, type_id, {"call": call, "transaction_metadata": bounds}, network, 1)
@@ -89,6 +92,7 @@ def to_be_signed(metadata: Metadata, call: Any, nonce: int = 1, network: str = "
 
 @pytest.mark.parametrize(("call", "digest"), KNOWN)
 def test_the_hash_is_the_chains_own(metadata: Metadata, call: Any, digest: str) -> None:
+    """Compute the hashes that the chain's own tests assert."""
     assert keccak_256(to_be_signed(metadata, call).typed_data().payload()).hex() == digest
 
 
@@ -107,6 +111,7 @@ def in_json(data: TypedData) -> dict[str, Any]:
 
 
 def test_an_independent_wallet_signs_the_expected_payload(metadata: Metadata) -> None:
+    """Verify what an independent Ethereum wallet signs."""
     account = require_eth_account().Account.from_key(b"\x01" * 32)
     batch = ("Environment", ("batch", {"calls": [KNOWN[0][0], ("System", ("remark", {"remark": b"hello"}))]}))
     for call in (KNOWN[0][0], KNOWN[2][0], batch):
@@ -116,11 +121,13 @@ def test_an_independent_wallet_signs_the_expected_payload(metadata: Metadata) ->
 
 
 def ethereum(account: Any, signature: bytes, form: str) -> tuple[str, dict[str, Any]]:
+    """Return a signature in the runtime's type."""
     signer = bytes.fromhex(account.address[2:])
     return "Ethereum", {"signature": bytes(signature), "signer": signer, "sig_type": form}
 
 
 def test_one_line_is_signed_by_wallets_that_show_text(metadata: Metadata) -> None:
+    """Verify the one-line text that Ethereum and Solana wallets display, for its nonce only."""
     account = require_eth_account().Account.from_key(b"\x01" * 32)
     messages = pytest.importorskip("eth_account.messages")
     signed = to_be_signed(metadata, ("System", ("remark", {"remark": b"hello"})), 7, "Testnet")
@@ -139,6 +146,7 @@ def test_one_line_is_signed_by_wallets_that_show_text(metadata: Metadata) -> Non
 
 
 def test_a_signature_has_one_form_only(metadata: Metadata) -> None:
+    """Accept one form of a signature only: a mirrored one would make a second hash of one transaction."""
     account = require_eth_account().Account.from_key(b"\x01" * 32)
     signed = to_be_signed(metadata, KNOWN[0][0])
     made = bytes(account.sign_typed_data(full_message=in_json(signed.typed_data())).signature)
@@ -151,12 +159,14 @@ def test_a_signature_has_one_form_only(metadata: Metadata) -> None:
 
 
 def test_an_account_is_the_key_or_the_address_behind_zeros() -> None:
+    """Read the account of an Ethereum signer behind twelve zeros, and of a Solana signer as the key."""
     key = EthereumKey.from_secret(b"\x01" * 32)
     assert account_of(("Ethereum", {"signer": key.address})) == bytes(12) + key.address
     assert account_of(("Solana", {"signer": b"\x05" * 32})) == b"\x05" * 32
 
 
 def registry(*rows: tuple[tuple[str, ...], Any]) -> TypeRegistry:
+    """Return a registry of types numbered in their order."""
     return TypeRegistry([PortableType(number, path, (), body) for number, (path, body) in enumerate(rows)])
 
 
@@ -180,6 +190,7 @@ def test_an_empty_part_is_the_word_empty() -> None:
 
 
 def test_a_type_without_a_name_cannot_be_rendered() -> None:
+    """Refuse to render a type without a name: typed data needs one."""
     with pytest.raises(ScaleError, match="has no name"):
         Renderer(registry(((), Primitive("u8")), ((), Composite((Field("a", 0),))))).render(1, {"a": 1})
 
@@ -231,6 +242,7 @@ VALUES = st.fixed_dictionaries(
 @settings(max_examples=60)
 @given(VALUES)
 def test_whatever_is_rendered_has_the_hash_that_others_give_it(value: dict[str, Any]) -> None:
+    """Hash any rendered value as an independent library does."""
     require_eth_account()
     encode = pytest.importorskip("eth_account.messages").encode_typed_data
     renderer = Renderer(KINDS)

@@ -9,6 +9,7 @@ from cfnode.flow.byte_budget import ByteBudget
 
 
 def test_the_holder_with_most_is_evicted_until_the_total_is_within_the_limit() -> None:
+    """Evict the holder of most bytes until the total is within the limit, even if another one adds last."""
     gone: list[str] = []
 
     def evict(holder: str) -> None:
@@ -27,6 +28,7 @@ def test_the_holder_with_most_is_evicted_until_the_total_is_within_the_limit() -
 
 
 def test_a_holder_whose_tasks_have_yet_to_end_is_evicted_once_for_each_addition() -> None:
+    """Evict a holder once for each addition while its tasks still end, and none for a decrease."""
     gone: list[str] = []
     budget = ByteBudget[str](100, gone.append)
     budget.add("heavy", 90)
@@ -37,6 +39,7 @@ def test_a_holder_whose_tasks_have_yet_to_end_is_evicted_once_for_each_addition(
 
 
 def test_room_is_made_for_who_would_have_fewer_bytes_than_another() -> None:
+    """Make room only for a holder that would then have fewer bytes than the one it displaces."""
     gone: list[str] = []
     budget = ByteBudget[str](100, gone.append)
     assert budget.make_room("first", 100)
@@ -50,6 +53,7 @@ def test_room_is_made_for_who_would_have_fewer_bytes_than_another() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-200, 200)), max_size=30))
 def test_the_total_is_the_sum_and_never_above_the_limit(steps: list[tuple[str, int]]) -> None:
+    """Keep the total at the sum of what is held, and never above the limit."""
     held: dict[str, int] = {}
 
     def evict(holder: str) -> None:

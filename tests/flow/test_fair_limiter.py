@@ -9,6 +9,7 @@ from cfnode.flow.fairness import CLIENT, FairLimiter
 
 
 async def test_a_client_that_asks_for_one_thing_waits_for_one_turn() -> None:
+    """Let a client with one request wait for one turn, not for all fifty of a greedy one."""
     limiter, order = FairLimiter(1), list[str]()
 
     async def ask(client: str, task_status: trio.TaskStatus[None]) -> None:
@@ -26,6 +27,7 @@ async def test_a_client_that_asks_for_one_thing_waits_for_one_turn() -> None:
 
 
 async def test_slots_are_limited_and_none_is_lost_when_a_waiting_task_is_cancelled() -> None:
+    """Keep to the number of slots and lose none when a waiting task is cancelled."""
     limiter = FairLimiter(2)
     inside = most = 0
 
@@ -54,6 +56,7 @@ async def test_slots_are_limited_and_none_is_lost_when_a_waiting_task_is_cancell
 
 
 async def test_a_place_that_came_too_late_goes_on_to_the_next() -> None:
+    """Pass a slot on to the next in line when it reaches a task that has given up."""
     limiter, served = FairLimiter(1), list[str]()
 
     async def ask(name: str) -> None:

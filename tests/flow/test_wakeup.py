@@ -9,6 +9,7 @@ from cfnode.flow.wakeup import Wakeup
 
 
 async def test_a_notification_wakes_all_waiting_tasks() -> None:
+    """Wake all tasks that wait by one notification."""
     wakeup, woken = Wakeup(), list[int]()
 
     async def wait(number: int) -> None:
@@ -25,6 +26,7 @@ async def test_a_notification_wakes_all_waiting_tasks() -> None:
 
 
 async def test_a_notification_between_looking_and_waiting_ends_the_wait_at_once() -> None:
+    """End a wait at once when the notification came between the look and the wait."""
     wakeup = Wakeup()
     event = wakeup.next
     wakeup.notify()

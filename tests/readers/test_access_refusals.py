@@ -20,6 +20,7 @@ from tests.sdk.loopback import page, serving
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_all_clients_explain_a_refusal_in_the_same_words(status: int, tmp_path: Path) -> None:
+    """Explain 401 and 403 in one wording from the command line, the books and the SDK."""
     with serving(lambda request: page(status, b"no")) as server:
         done = CliRunner().invoke(cli, ["rpc", "system_health", "--node", server.url])
         texts = [done.output, trio.run(_of_the_books, server.url), trio.run(_of_a_subscription, server.url)]
@@ -33,6 +34,7 @@ def test_all_clients_explain_a_refusal_in_the_same_words(status: int, tmp_path: 
 
 
 def test_other_statuses_are_no_refusals_by_access_rules() -> None:
+    """Take no other status for a refusal by access rules."""
     assert [access_refusal(status, TOKEN_OF_COMMAND) for status in (200, 400, 404, 429, 500)] == [None] * 5
 
 

@@ -40,6 +40,7 @@ REFUSALS = (click.BadParameter, ValidationError, ValueError, BadField)
 
 @pytest.mark.parametrize("text", NONE)
 def test_no_other_notation_is_a_number(text: str) -> None:
+    """Refuse every notation but decimal: Python itself reads `1_0` as ten."""
     with pytest.raises(ForeignError, match="is not a decimal number"):
         decimal_number(text)
 
@@ -47,16 +48,19 @@ def test_no_other_notation_is_a_number(text: str) -> None:
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("text", ["1_0", "٣"])
 def test_each_reader_refuses_it(text: str, reader: str) -> None:
+    """Refuse `1_0` and foreign digits in each reader of amounts, prices and times."""
     with pytest.raises(REFUSALS):
         READERS[reader](text)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
 def test_what_python_writes_is_read(number: Decimal) -> None:
+    """Read every number that Python writes."""
     assert decimal_number(str(number)) == number
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_number_or_an_error(text: str) -> None:
+    """Answer any text with the number that it is, or a ForeignError."""
     with suppress(ForeignError):
         assert decimal_number(text) == Decimal(text)

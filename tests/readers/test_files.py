@@ -37,6 +37,7 @@ CONTENTS = {
 
 @pytest.mark.parametrize("reader", READERS)
 def test_a_file_without_end_is_too_large(reader: str) -> None:
+    """Refuse a file without end as too large, within bounds of memory."""
     read, error = READERS[reader]
     before = reset_peak()
     with pytest.raises(error, match="large"):
@@ -54,6 +55,7 @@ def test_a_file_without_end_is_too_large(reader: str) -> None:
     ],
 )
 def test_a_file_of_any_content_is_an_error_of_its_reader(reader: str, content: str, tmp_path: Path) -> None:
+    """Answer a file of any content with the reader's own error, in printable text."""
     read, error = READERS[reader]
     path = tmp_path / "file"
     path.write_bytes(CONTENTS[content])

@@ -327,6 +327,7 @@ def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("client", "answer"), cells())
 def test_each_client_stands_each_hostile_answer(client: str, answer: str, tmp_path: Path) -> None:
+    """Fail at each hostile answer in one printable line, in bounded time and memory, without a redirect."""
     ask = (CLIENTS | COMMANDS)[client]
     with suppress(Exception):
         ask("http://127.0.0.1:1", tmp_path)  # imports what the client needs, before the measurement
@@ -361,6 +362,7 @@ async def test_a_delivery_of_a_webhook_stands_each_hostile_answer(answer: str, t
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_provider_of_an_evm_chain_may_answer_anything(answer: str, tmp_path: Path) -> None:
+    """Answer whatever a provider of an EVM chain sends with a printable error, within bounds of memory."""
     with answering(answer) as server:
         ask = _sdk(lambda: FetchReceipt("0x12", server.url))
         before = reset_peak()

@@ -35,10 +35,12 @@ class Node:
         self._answers = answers
 
     async def call(self, method: str, *params: Any) -> Any:
+        """Return the answer for a method, whatever its parameters."""
         return self._answers.get(method)
 
 
 async def test_a_block_number_of_5_000_digits_is_a_fault_of_the_node_on_the_page() -> None:
+    """Display a block number of 5,000 digits as a malformed answer, on the page and in the explorer."""
     node = Node(system_health={}, state_getRuntimeVersion={"specVersion": 1}, chain_getHeader=HUGE)
     watch = NodeWatch(node)
     await watch.ask()
@@ -53,6 +55,7 @@ async def test_a_block_number_of_5_000_digits_is_a_fault_of_the_node_on_the_page
 
 
 async def test_a_block_number_of_5_000_digits_is_a_fault_in_the_health(tmp_path: Path) -> None:
+    """Report one fault for a block number of 5,000 digits, and no finalized block."""
     source = LiveSource(Database(sqlite_url(tmp_path / "books.sqlite")), ("http://127.0.0.1:1", None))
     source.link = Node(chain_getHeader=HUGE)  # type: ignore[assignment]
     page, faults = {"booksBlock": 7}, list[str]()
@@ -73,6 +76,7 @@ async def test_a_block_number_of_5_000_digits_is_a_fault_in_the_health(tmp_path:
 )
 @pytest.mark.parametrize("where", ["http://user:geheim@HOST", "http://HOST/geheim?token=geheim#geheim"])
 def test_a_password_in_the_nodes_url_is_in_no_message(arguments: tuple[str, ...], where: str) -> None:
+    """Keep a password in the node's URL out of every message, whether the URL works or not."""
     for host in ("127.0.0.1:1", "127.0.0.1:99999", "["):
         done = CliRunner().invoke(cli, [*arguments, "--node", where.replace("HOST", host)])
         assert done.exit_code in (2, 5), done.output
@@ -97,10 +101,12 @@ def test_a_password_in_the_nodes_url_is_in_no_message(arguments: tuple[str, ...]
     ],
 )
 def test_a_password_in_a_url_is_a_secret_wherever_it_stands(text: str, is_secret: bool) -> None:
+    """Recognize a password in a URL's user part or query as a secret."""
     assert secrets._has_password(text) is is_secret
 
 
 def test_what_is_printed_has_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print no escape sequences: a node could forge what the terminal displays."""
     CommandFailure(f"a: {ESCAPES}").show()
     console().print(ESCAPES.replace("\n", ""), "[/no markup]")
     print_json({"text": ESCAPES})
@@ -112,6 +118,7 @@ def test_what_is_printed_has_no_escapes(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_line_of_the_log_has_no_escapes() -> None:
+    """Write no escape sequences into a line of the log."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logs.PlainFormatter(colour=False))
@@ -120,6 +127,7 @@ def test_a_line_of_the_log_has_no_escapes() -> None:
 
 
 def test_the_errors_of_ledger_and_sdk_are_one_line() -> None:
+    """Keep errors of ledger and SDK to one printable line, whatever text they quote."""
     from cfnode.sdk.errors import SdkError
 
     for error in (NodeError(f"a: {ESCAPES}"), SdkError(f"a: {ESCAPES}")):

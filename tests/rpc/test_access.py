@@ -32,6 +32,7 @@ ROWS = (*METHODS, UNSAFE, SPEND)
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "localhost:1", "[::1]"])
 async def test_a_foreign_host_is_refused(host: str) -> None:
+    """Refuse a request for a foreign host: a page could have rebound its name to this machine."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post({}, host=host.format(port=port))
         assert (answer.status, answer.body) == (403, b"Provided Host header is not whitelisted.")
@@ -39,11 +40,13 @@ async def test_a_foreign_host_is_refused(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["localhost:{port}", "LOCALHOST:{port}", "127.0.0.1:{port}", "[::1]:{port}"])
 async def test_the_hosts_of_this_machine_are_served(host: str) -> None:
+    """Serve requests for the hosts of this machine."""
     async with served(ROWS) as port, Http(port) as http:
         assert (await http.request("GET", "/health", host=host.format(port=port))).status == 200
 
 
 async def test_with_cors_all_every_host_and_origin_is_served() -> None:
+    """Serve every host and origin with --rpc-cors all."""
     async with served(ROWS, cors=("all",)) as port, Http(port) as http:
         answer = await http.post(
             {"jsonrpc": "2.0", "id": 1, "method": "system_health"},
@@ -75,6 +78,7 @@ async def test_with_cors_all_every_host_and_origin_is_served() -> None:
     ],
 )
 async def test_origins(cors: tuple[str, ...] | None, origin: str, is_served: bool) -> None:
+    """Serve the origins that the setting lists, and this machine's by default."""
     async with served(ROWS, cors=cors) as port:
         async with Http(port) as http:
             answer = await http.request("GET", "/health", origin=origin)
@@ -85,6 +89,7 @@ async def test_origins(cors: tuple[str, ...] | None, origin: str, is_served: boo
 
 
 async def test_a_preflight_is_answered_for_listed_origins() -> None:
+    """Answer a preflight for listed origins only."""
     async with served(ROWS) as port, Http(port) as http:
         asked = {
             "access_control_request_method": "POST",
@@ -102,6 +107,7 @@ async def test_a_preflight_is_answered_for_listed_origins() -> None:
 
 @pytest.mark.parametrize("cors", [None, ("all",)])
 async def test_options_are_answered_without_an_origin_too(cors: tuple[str, ...] | None) -> None:
+    """Answer OPTIONS without an origin, too."""
     async with served(ROWS, cors=cors) as port, Http(port) as http:
         answer = await http.request("OPTIONS", "/", host=f"127.0.0.1:{port}")
         allowed = None if cors is None else "*"
@@ -111,6 +117,7 @@ async def test_options_are_answered_without_an_origin_too(cors: tuple[str, ...] 
 
 
 async def test_a_preflight_with_cors_all() -> None:
+    """Answer a preflight of any origin with --rpc-cors all."""
     async with served(ROWS, cors=("all",)) as port, Http(port) as http:
         answer = await http.request(
             "OPTIONS", "/", origin="https://any.example", access_control_request_method="POST"
@@ -122,6 +129,7 @@ async def test_a_preflight_with_cors_all() -> None:
 @pytest.mark.parametrize("external", [False, True])
 @pytest.mark.parametrize("methods", ["auto", "safe", "unsafe"])
 async def test_unsafe_methods_by_listener_and_policy(methods: Any, external: bool) -> None:
+    """Allow unsafe methods by policy and listener: by default only to this machine."""
     expected = methods == "unsafe" or (methods == "auto" and not external)
     config = RpcConfig(methods=methods, external=external)
     assert allows_unsafe(config) is expected
@@ -162,6 +170,7 @@ async def ask(config: RpcConfig, method: str, address: str = "203.0.113.9") -> A
 async def test_broker_methods_by_the_peers_address(
     allowed: tuple[str, ...], address: str, is_served: bool
 ) -> None:
+    """Allow broker methods by the client's address or network."""
     config = RpcConfig(broker_clients=allowed, methods="unsafe")
     answer = await ask(config, "test_spend", address)
     assert ("result" in answer) is is_served
@@ -202,6 +211,7 @@ SHOP = "https://shop.example"
 async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_name(
     cors: tuple[str, ...] | None, origin: str | None, answers: bool
 ) -> None:
+    """Let a web page call the broker only if its origin is listed by name, over HTTP and WebSocket."""
     refused = {
         "code": ErrorCode.METHOD_NOT_FOUND,
         "message": "RPC call is unsafe to be called externally",
@@ -221,11 +231,13 @@ async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_na
 
 
 def test_every_method_of_a_signing_account_has_its_access() -> None:
+    """Mark every method that signs with its account's access."""
     assert {row.access for row in BROKER_METHODS} == {Access.BROKER}
     assert {row.access for row in LP} == {Access.LP}
 
 
 def test_a_flag_that_is_no_network_is_named() -> None:
+    """Name a flag's value that is not a network."""
     with pytest.raises(BadFlagError, match="--rpc-broker-clients: 'everyone' does not appear to be"):
         AccessPolicy(RpcConfig(broker_clients=("everyone",)), 1)
 
@@ -243,6 +255,7 @@ def test_a_flag_that_is_no_network_is_named() -> None:
 async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(
     trusted: bool, header: str, is_served: bool
 ) -> None:
+    """Count a forwarded address only from a trusted proxy, and only its last hop."""
     settings = {"broker_clients": ("10.0.0.0/8",), "trust_proxy_headers": trusted}
     async with served(ROWS, **settings) as port, Http(port) as http:
         call = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}
@@ -251,11 +264,13 @@ async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(
 
 
 def test_addresses_that_are_none_are_within_nothing() -> None:
+    """Place an address that cannot be parsed in no network, and accept the origin null where it is listed."""
     assert not is_within("", networks("--flag", ["0.0.0.0/0"]))
     assert origin_policy(("null",), (), 1).refusal(b"localhost:1", b"null") is None
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    """Delay calls over the rate limit and refuse none."""
     throttle, started = RateLimiter(20), trio.current_time()
 
     async def elapsed(calls: int) -> float:
@@ -271,6 +286,7 @@ async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.test
 
 
 async def test_whitelisted_addresses_have_no_rate_limit() -> None:
+    """Set no limit on whitelisted addresses, and ignore an address that a client only claims."""
     config = RpcConfig(rate_limit=1, rate_limit_whitelist=("127.0.0.0/8",))
     policy, limits = AccessPolicy(config, 1), RateLimits(1)
     own = limits.of_connection()
@@ -282,6 +298,7 @@ async def test_whitelisted_addresses_have_no_rate_limit() -> None:
 
 
 async def test_a_connection_over_the_limit_gets_429_and_the_others_continue() -> None:
+    """Answer 429 to a connection over the limit, and serve the others."""
     async with served(ROWS, max_connections=2) as port, Http(port) as one, Http(port) as two:
         assert (await one.request("GET", "/health")).status == 200
         assert (await two.request("GET", "/health")).status == 200
@@ -297,6 +314,7 @@ async def test_a_connection_over_the_limit_gets_429_and_the_others_continue() ->
 async def test_each_of_hundreds_of_connections_over_the_limit_gets_429(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Answer each of hundreds of connections over the limit with 429, and keep the first one."""
     monkeypatch.setattr(server, "SPARE_CONNECTIONS", 3)
     monkeypatch.setattr(shares, "MIN_IDLE_S", float("inf"))  # the first connection keeps its place
     message = {"jsonrpc": "2.0", "id": 1, "method": "system_health"}
@@ -317,6 +335,7 @@ async def test_each_of_hundreds_of_connections_over_the_limit_gets_429(
 
 
 async def test_room_comes_back_when_a_connection_ends() -> None:
+    """Serve a new connection when one has ended."""
     async with served(ROWS, max_connections=1) as port:
         async with Http(port) as http:
             assert (await http.request("GET", "/health")).status == 200

@@ -56,10 +56,12 @@ def rows() -> list[Row]:
 
 
 def cells(line: str) -> list[str]:
+    """Return the cells of a table's line."""
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def row(line: list[str]) -> Row:
+    """Read a row from its cells."""
     flags, address, sent, status, *answers, health = line
     headers = [text.partition(": ") for text in re.findall("`([^`]+)`", sent)]
     return Row(
@@ -134,6 +136,7 @@ class FromAddress(WebSocket):
     """A WebSocket from another address of this machine."""
 
     async def __aenter__(self) -> WebSocket:
+        """Connect from the address and shake hands."""
         self.stream = await connected(self._address, self.port)
         return await self.shake_hands()
 
@@ -161,6 +164,7 @@ def is_open(answer: Any) -> bool:
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row.flags} {row.address} {row.headers}")
 async def test_each_row_of_the_table_holds_over_http_and_websocket(row: Row, tmp_path: Path) -> None:
+    """Answer each group of methods as the row of the design page says, over HTTP and WebSocket."""
     token_files(tmp_path)
     flags = [str(tmp_path / flag) if (tmp_path / flag).is_file() else flag for flag in shlex.split(row.flags)]
     context = run.make_context("run", flags)
@@ -185,6 +189,7 @@ async def test_each_row_of_the_table_holds_over_http_and_websocket(row: Row, tmp
 
 
 def test_the_table_has_every_flag_and_every_outcome() -> None:
+    """Have every flag and every outcome in the table."""
     flags = {flag for row in rows() for flag in shlex.split(row.flags) if flag.startswith("--")}
     assert {
         "--rpc-external",

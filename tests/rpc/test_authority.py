@@ -36,6 +36,7 @@ ODD_ORIGINS = (
 @pytest.mark.parametrize("cors", [("https://*.shop.example",), ("all", "https://*.shop.example"), ("*",)])
 @pytest.mark.parametrize("origin", ODD_ORIGINS)
 def test_what_is_not_one_origin_is_refused_whatever_is_allowed(origin: bytes, cors: tuple[str, ...]) -> None:
+    """Refuse what is not exactly one origin, whatever the settings allow."""
     policy = origin_policy(cors, ("all",), 1)
     assert policy.refusal(b"localhost:1", origin) is not None
     assert policy.spending_refusal(origin) is not None
@@ -45,6 +46,7 @@ def test_what_is_not_one_origin_is_refused_whatever_is_allowed(origin: bytes, co
     "host", [b"", b"a b", b"a, b", b"a@b", b"[::1", b"a:b", b"a:1:2", b"http://a", b"a/b"]
 )
 def test_what_is_not_one_host_is_refused_whatever_is_allowed(host: bytes) -> None:
+    """Refuse what is not exactly one host, whatever the settings allow."""
     for policy in (origin_policy(("all",), (), 1), origin_policy(None, ("a",), 1)):
         assert policy.refusal(host, None) is not None
 
@@ -76,6 +78,7 @@ def test_what_is_not_one_host_is_refused_whatever_is_allowed(host: bytes) -> Non
     ],
 )
 def test_origins_are_compared_by_scheme_labels_and_port(pattern: str, origin: str, matches: bool) -> None:
+    """Compare origins by scheme, labels and port: a star spans several labels only at the beginning."""
     parsed = WebOrigin.parse(origin.encode())
     assert parsed is not None
     assert origin_pattern(pattern).matches(parsed) is matches
@@ -83,18 +86,21 @@ def test_origins_are_compared_by_scheme_labels_and_port(pattern: str, origin: st
 
 @pytest.mark.parametrize("text", ["shop.example", "https://shop.example/path", "https://", "https://a b", ""])
 def test_an_entry_that_is_no_origin_is_named(text: str) -> None:
+    """Name an entry of --rpc-cors that is not an origin."""
     with pytest.raises(BadFlagError, match="--rpc-cors"):
         origin_policy((text,), (), 1)
 
 
 @given(st.binary(max_size=60))
 def test_any_header_is_parsed_or_refused(header: bytes) -> None:
+    """Parse any header or refuse it, without another error."""
     for parsed in (HostAuthority.parse(header), WebOrigin.parse(header)):
         assert parsed is None or b"," not in header
     origin_policy(None, (), 1).refusal(header, header)
 
 
 def posted(*headers: tuple[bytes, bytes]) -> Request:
+    """Return a form's request with these headers."""
     scope = {
         "type": "http",
         "method": "POST",
@@ -120,6 +126,7 @@ def posted(*headers: tuple[bytes, bytes]) -> Request:
     ],
 )
 def test_a_form_of_another_or_a_malformed_origin_is_403(headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    """Refuse a form of another or a malformed origin with 403: a foreign page could press our buttons."""
     with pytest.raises(HTTPException) as refused:
         require_own_origin(posted(*headers))
     assert refused.value.status_code == 403
@@ -135,6 +142,7 @@ def test_a_form_of_another_or_a_malformed_origin_is_403(headers: tuple[tuple[byt
     ],
 )
 def test_a_form_of_the_own_origin_is_taken(host: bytes, origin: bytes) -> None:
+    """Accept a form of the own origin, or of a client that sends none."""
     require_own_origin(posted((b"host", host), (b"origin", origin), (b"sec-fetch-site", b"same-origin")))
     require_own_origin(posted((b"host", host)))
 
@@ -151,4 +159,5 @@ def test_a_form_of_the_own_origin_is_taken(host: bytes, origin: bytes) -> None:
     ],
 )
 def test_what_is_not_one_address_names_no_client(name: bytes, value: bytes) -> None:
+    """Name no client where a proxy's header is not one address."""
     assert forwarded_client({name: value}, lambda hop: False) == UNKNOWN_CLIENT

@@ -16,6 +16,7 @@ from tests.support.rpc.backend import BITCOIN, CHANNEL, ETHER, TERMS, get, post,
 
 
 async def opened(served: Served, **changes: Any) -> dict[str, Any]:
+    """Open a channel by the swap service."""
     code, channel = await post(served, "/api/openSwapDepositChannel", CHANNEL | changes)
     assert code == 201, channel
     opened_channel: dict[str, Any] = channel
@@ -23,6 +24,7 @@ async def opened(served: Served, **changes: Any) -> dict[str, Any]:
 
 
 async def status(served: Served, name: Any) -> dict[str, Any]:
+    """Return a swap's status."""
     code, document = await get(served, f"/v2/swaps/{name}")
     assert code == 200, document
     status_document: dict[str, Any] = document
@@ -33,6 +35,7 @@ async def status(served: Served, name: Any) -> dict[str, Any]:
 
 
 async def test_a_quote_is_what_the_runtime_simulates(instant: Served) -> None:
+    """Quote what the runtime simulates, with its fees and price."""
     code, (quote,) = await get(instant, "/v2/quote", **quote_query(brokerCommissionBps=15))
     rate = await instant.call("cf_swap_rate_v3", BTC, ETH, hex(BITCOIN), 15)
     assert code == 200
@@ -55,6 +58,7 @@ async def test_a_quote_is_what_the_runtime_simulates(instant: Served) -> None:
 
 
 async def test_a_quote_has_the_members_of_the_public_services(instant: Served) -> None:
+    """Quote with the members and types of the public service's examples."""
     (regular, dca) = (await get(instant, "/v2/quote", **quote_query(amount=10 * BITCOIN, dcaEnabled="true")))[
         1
     ]
@@ -68,6 +72,7 @@ async def test_a_quote_has_the_members_of_the_public_services(instant: Served) -
 
 
 async def test_a_large_amount_is_also_offered_in_chunks(instant: Served) -> None:
+    """Offer a large amount in chunks as well, which takes longer and brings more."""
     regular, dca = (await get(instant, "/v2/quote", **quote_query(amount=BITCOIN, dcaEnabled="true")))[1]
     chunks = dca["dcaParams"]["numberOfChunks"]
     assert (dca["type"], dca["dcaParams"]["chunkIntervalBlocks"]) == ("DCA", 2)
@@ -78,11 +83,13 @@ async def test_a_large_amount_is_also_offered_in_chunks(instant: Served) -> None
 
 
 async def test_the_first_version_gives_one_quote(instant: Served) -> None:
+    """Give one quote in the first version of the API."""
     code, quote = await get(instant, "/quote", **quote_query(amount=10 * BITCOIN, dcaEnabled="true"))
     assert (code, quote["type"]) == (200, "REGULAR")
 
 
 async def test_a_message_is_part_of_the_quote(instant: Served) -> None:
+    """Include the gas of a message in the quote."""
     (plain,) = (await get(instant, "/v2/quote", **quote_query()))[1]
     more = {"ccmGasBudget": 125000, "ccmMessageLengthBytes": 4}
     (quote,) = (await get(instant, "/v2/quote", **quote_query(**more)))[1]
@@ -119,6 +126,7 @@ REFUSED_QUESTIONS: list[tuple[dict[str, Any], str]] = [
 
 
 async def test_a_bad_question_is_refused_in_words(instant: Served) -> None:
+    """Refuse a bad question in words that name its field."""
     for changes, message in REFUSED_QUESTIONS:
         code, answer = await get(instant, "/v2/quote", **quote_query(**changes))
         assert code == 400, changes
@@ -131,6 +139,7 @@ async def test_a_bad_question_is_refused_in_words(instant: Served) -> None:
 async def test_requests_beyond_the_queue_get_try_again_later(
     instant: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Answer requests beyond the queue with 429 in both envelopes."""
     assert (await post(instant, "/api/openSwapDepositChannel", CHANNEL))[0] == 201
     monkeypatch.setattr(submission, "MAX_WAITING_CALLS", 0)
     text = "Too many requests, please try again later"
@@ -140,6 +149,7 @@ async def test_requests_beyond_the_queue_get_try_again_later(
 
 
 async def test_a_channel_is_opened_without_a_broker_of_ones_own(make_served: Any) -> None:
+    """Open a channel with the service's own broker, and another one for the next request."""
     served = await make_served(seal="instant", broker=False)
     channel = await opened(served)
     block, chain, _ = channel["id"].split("-")
@@ -153,6 +163,7 @@ async def test_a_channel_is_opened_without_a_broker_of_ones_own(make_served: Any
 
 
 async def test_both_forms_of_assets_and_the_old_envelope_are_read(instant: Served) -> None:
+    """Read both forms of assets, and the older envelope alone and in a batch."""
     pair = {
         "srcAsset": {"chain": "Bitcoin", "asset": "BTC"},
         "destAsset": {"chain": "Ethereum", "asset": "ETH"},
@@ -181,6 +192,7 @@ REFUSED_CHANNELS: list[tuple[dict[str, Any], str]] = [
 
 
 async def test_a_channel_that_cannot_be_is_refused(instant: Served) -> None:
+    """Refuse a channel that cannot be, in words that name the reason."""
     for changes, words in REFUSED_CHANNELS:
         code, answer = await post(instant, "/api/openSwapDepositChannel", CHANNEL | changes)
         assert code == 400, changes
@@ -188,6 +200,7 @@ async def test_a_channel_that_cannot_be_is_refused(instant: Served) -> None:
 
 
 async def test_a_body_that_is_no_request_is_refused(instant: Served) -> None:
+    """Refuse a body that is not a request, is too large, or could be a foreign page's form."""
     path = "/api/openSwapDepositChannel"
     for body, code in ((b"{", 400), (b"[]", 400), (b"[" * 100_000, 400), (b" " * 200_000, 413)):
         async with type(instant.http)(instant.port) as http:
@@ -198,6 +211,7 @@ async def test_a_body_that_is_no_request_is_refused(instant: Served) -> None:
 
 
 async def test_a_vault_swap_is_encoded_in_both_envelopes_with_its_terms_alone(instant: Served) -> None:
+    """Encode a vault swap in both envelopes, and its terms alone."""
     evm = {"amount": str(ETHER), "fillOrKillParams": TERMS | {"refundAddress": EVM_ADDRESS}}
     pair = {"srcAsset": ETH, "destAsset": BTC, "destAddress": BTC_ADDRESS}
     code, plain = await post(instant, "/api/encodeVaultSwapData", pair | evm)
@@ -212,6 +226,7 @@ async def test_a_vault_swap_is_encoded_in_both_envelopes_with_its_terms_alone(in
 
 
 async def test_a_vault_swap_from_solana_names_the_signer_and_a_seed(instant: Served) -> None:
+    """Encode a vault swap from Solana for its signer, with the given seed or one drawn anew."""
     signer = "DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy"
     swap = {
         "srcAsset": {"chain": "Solana", "asset": "SOL"},
@@ -240,6 +255,7 @@ async def test_a_vault_swap_from_solana_names_the_signer_and_a_seed(instant: Ser
 
 
 async def test_a_refusal_in_the_old_envelope_is_an_error_that_its_client_reads(instant: Served) -> None:
+    """Refuse in the older envelope with an error that its client reads."""
     path = "/trpc/openSwapDepositChannel"
     body = {"0": {"json": CHANNEL | {"destAddress": "nonsense"}}}
     code, (wrapped,) = await post(instant, f"{path}?batch=1", body)
@@ -254,6 +270,7 @@ async def test_a_refusal_in_the_old_envelope_is_an_error_that_its_client_reads(i
 
 
 async def test_a_swap_is_followed_to_its_end(instant: Served) -> None:
+    """Follow a swap from waiting to completed, by each of its names and in both versions."""
     channel = await opened(instant)
     waiting = await status(instant, channel["id"])
     assert waiting["state"] == "WAITING"
@@ -294,6 +311,7 @@ async def test_a_swap_is_followed_to_its_end(instant: Served) -> None:
 
 
 async def test_a_deposit_that_is_too_small_fails(instant: Served) -> None:
+    """Report a deposit below the minimum as failed."""
     channel = await opened(instant)
     refused = await instant.error("dev_deposit", channel["depositAddress"], BTC, 1)
     assert refused["data"]["reason"] == "BelowMinimumDeposit"
@@ -304,6 +322,7 @@ async def test_a_deposit_that_is_too_small_fails(instant: Served) -> None:
 
 
 async def test_a_boosted_swap_begins_before_the_confirmation(instant: Served) -> None:
+    """Swap a boosted deposit before its confirmation, for the fee that was quoted."""
     assert "boostQuote" not in (await get(instant, "/v2/quote", **quote_query()))[1][0]
     await instant.call("dev_setBoost", BTC, 5 * BITCOIN)
     (plain,) = (await get(instant, "/v2/quote", **quote_query()))[1]
@@ -331,6 +350,7 @@ async def test_a_boosted_swap_begins_before_the_confirmation(instant: Served) ->
 
 
 async def test_a_transfer_that_was_not_taken_has_a_payload(instant: Served) -> None:
+    """Offer the payload of a transfer that the receiver rejected."""
     channel = await opened(instant)
     await instant.call("dev_failReceiver", EVM_ADDRESS, ETH)
     await instant.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN)
@@ -346,6 +366,7 @@ async def test_a_transfer_that_was_not_taken_has_a_payload(instant: Served) -> N
 
 
 async def test_an_aborted_batch_has_a_payload_until_the_key_rotates(instant: Served) -> None:
+    """Offer the payload of an aborted batch until the key rotates, after which no contract takes it."""
     channel = await opened(instant)
     await instant.call("dev_abortBroadcast", "Ethereum")
     await instant.call("dev_deposit", channel["depositAddress"], BTC, BITCOIN)
@@ -361,12 +382,14 @@ async def test_an_aborted_batch_has_a_payload_until_the_key_rotates(instant: Ser
 
 
 async def test_what_is_not_there_is_not_found(instant: Served) -> None:
+    """Answer 404 for what does not exist, and 400 for a chain that does not."""
     for name in ("nope", "7", "1-Ethereum-1", "0x" + "ab" * 32, "9" * 300):
         assert await get(instant, f"/v2/swaps/{name}") == (404, {"message": "resource not found"})
     assert await get(instant, "/v2/swaps/1-Doge-1") == (400, {"message": "Invalid chain: Doge"})
 
 
 async def test_a_block_that_is_left_takes_its_events_along(make_served: Any) -> None:
+    """Forget the events of a block that the chain has left."""
     served = await make_served(seal="instant", finality_lag=10)
     channel = await opened(served)
     await served.call("dev_holdFinality")
@@ -383,6 +406,7 @@ async def test_a_block_that_is_left_takes_its_events_along(make_served: Any) -> 
 
 
 async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) -> None:
+    """List the assets that this version of an SDK knows, and which of them are open."""
     code, info = await get(instant, "/api/networkInfo")
     assert code == 200
     names = {asset["asset"] for asset in info["assets"]}
@@ -402,6 +426,7 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
 
 
 async def test_an_sdk_of_1_9_gets_the_assets_by_function(instant: Served) -> None:
+    """List assets by function for an SDK of 1.9."""
     path = "/trpc/networkStatus"
     await instant.call("dev_setBoost", BTC, BITCOIN)
     answer = await instant.http.request("GET", path, x_chainflip_sdk_version="1.9.5")
@@ -419,5 +444,6 @@ async def test_an_sdk_of_1_9_gets_the_assets_by_function(instant: Served) -> Non
 
 
 async def test_the_health_check_answers_ok(instant: Served) -> None:
+    """Answer the health check."""
     answer = await instant.http.request("GET", "/healthcheck")
     assert (answer.status, answer.body) == (200, b"OK")

@@ -80,6 +80,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_refused_request_gets_the_reason_and_costs_nothing(broker: Broker, case: str) -> None:
+    """Refuse a request with its exact reason, without using a nonce, a block or a channel."""
     method, params, error = CASES[case]
     before = broker.costs()
     assert broker.answer(method, params).get("error") == error
@@ -103,6 +104,7 @@ def test_a_refused_request_gets_the_reason_and_costs_nothing(broker: Broker, cas
 def test_a_withdrawal_is_not_tried_beforehand_so_what_the_chain_refuses_costs_its_fee(
     broker: Broker, asset: Any, address: str, error: Error
 ) -> None:
+    """Charge the fee of a withdrawal that the chain refuses, since it is not tried beforehand."""
     nonce, _, channels = broker.costs()
     assert broker.answer("broker_withdraw_fees", [asset, address]).get("error") == error
     after, _, still = broker.costs()
@@ -115,6 +117,7 @@ def test_a_withdrawal_is_not_tried_beforehand_so_what_the_chain_refuses_costs_it
     ids=["a message of 15,000 bytes", "chunks in blocks that follow each other", "for a day", "for an hour"],
 )
 def test_what_just_fits_is_taken(broker: Broker, params: Any) -> None:
+    """Accept what just fits the limits."""
     nonce, _, before = broker.costs()
     assert broker.answer(OPEN, params)["result"]["address"].startswith("0x")
     after, _, channels = broker.costs()

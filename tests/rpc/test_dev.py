@@ -15,6 +15,7 @@ ETHER = 10**18
 
 
 async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
+    """Turn a deposit by hand into a swap, with the transaction's hash in its details."""
     address = await open_channel(instant)
     block = await instant.call("dev_deposit", address, ETH, ETHER, "0x" + "77" * 32)
     finalised = next(
@@ -26,6 +27,7 @@ async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
 
 
 async def test_the_events_of_a_block_are_returned_as_json(instant: Served) -> None:
+    """Return a block's events as JSON, and refuse an unknown block."""
     address = await open_channel(instant)
     block = await instant.call("dev_deposit", address, ETH, ETHER)
     events = await instant.call("dev_events", block)
@@ -41,6 +43,7 @@ async def test_the_events_of_a_block_are_returned_as_json(instant: Served) -> No
 
 
 async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
+    """Boost a deposit that is announced before it is final, and credit the boosters after it."""
     await instant.call("broker_registerAccount")
     refund = REFUND | {"refund_address": BTC_ADDRESS}
     channel = await instant.call(
@@ -58,6 +61,7 @@ async def test_a_deposit_is_boosted_before_it_is_final(instant: Served) -> None:
 
 
 async def test_an_announcement_without_an_open_channel_of_its_asset_is_an_error(instant: Served) -> None:
+    """Refuse an announcement without an open channel of its asset, before a block is made for it."""
     before = instant.node.chain.best.number
     none = await instant.error("dev_announceDeposit", EVM_ADDRESS, "Eth", ETHER)
     assert (none["code"], none["message"]) == (
@@ -76,6 +80,7 @@ async def test_an_announcement_without_an_open_channel_of_its_asset_is_an_error(
 
 
 async def test_a_deposit_that_the_chain_refuses_is_an_error(instant: Served) -> None:
+    """Report the chain's refusal of a deposit, with the block that has it."""
     before = instant.node.chain.best.number
     error = await instant.error("dev_deposit", EVM_ADDRESS, "arbitrum.eth", ETHER)
     assert (error["code"], error["message"].startswith("Deposit rejected: InvalidDepositAddress: The")) == (
@@ -93,6 +98,7 @@ async def test_a_deposit_that_the_chain_refuses_is_an_error(instant: Served) -> 
 
 
 async def test_assets_and_chains_are_written_in_any_case(instant: Served) -> None:
+    """Read assets and chains in any case in dev_* methods alone."""
     address = await open_channel(instant)
     for asset in ("Eth", "ETHEREUM/eth", ETH):
         await instant.call("dev_deposit", address, asset, ETHER)
@@ -125,6 +131,7 @@ VAULT_SWAPS: list[tuple[Any, dict[str, Any]]] = [
 async def test_what_the_encoding_gives_can_be_sent(
     instant: Served, source: dict[str, str], extra: dict[str, Any]
 ) -> None:
+    """Send a vault swap by what its encoding gave, and refuse one that no vault would notice."""
     await instant.call("broker_registerAccount")
     await instant.call("broker_openPrivateBtcChannel")
     usdc = {"chain": "Arbitrum", "asset": "USDC"}
@@ -142,6 +149,7 @@ async def test_what_the_encoding_gives_can_be_sent(
 
 
 async def test_amounts_are_any_integer_that_the_chain_can_hold(instant: Served) -> None:
+    """Accept any integer that the chain can hold as an amount."""
     account = account_text(b"\x07" * 32)
     for amount in (5 * ETHER, hex(5 * ETHER), 2**70):
         await instant.call("dev_fundAccount", account, amount)
@@ -152,6 +160,7 @@ async def test_amounts_are_any_integer_that_the_chain_can_hold(instant: Served) 
 
 
 async def test_a_pools_price_and_depth_are_set(instant: Served) -> None:
+    """Set a pool's price and depth."""
     await instant.call("dev_setPool", ETH, 4_000_000_000)
     usdc = {"chain": "Ethereum", "asset": "USDC"}
     price = await instant.call("cf_pool_price_v2", ETH, usdc)
@@ -162,6 +171,7 @@ async def test_a_pools_price_and_depth_are_set(instant: Served) -> None:
 
 
 async def test_an_address_of_another_chain_is_refused(instant: Served) -> None:
+    """Refuse an address of another chain."""
     assert (await instant.error("dev_deposit", "nonsense", ETH, 1))["code"] == -32020
     assert "WrongChain" in (await instant.error("dev_deposit", "nonsense", BTC, 1))["message"]
     error = await instant.error("dev_failReceiver", BTC_ADDRESS, BTC)
@@ -177,6 +187,7 @@ async def broadcaster_says(served: Served, block: str) -> list[str]:
 
 
 async def test_a_transaction_is_held_back_until_its_time_is_over(instant: Served) -> None:
+    """Hold a transaction back until the chain takes it as lost, and release it."""
     address = await open_channel(instant)
     await instant.call("dev_holdBroadcasts", "Ethereum")
     await instant.call("dev_holdSignatures")
@@ -199,6 +210,7 @@ async def test_a_transaction_is_held_back_until_its_time_is_over(instant: Served
 
 
 async def test_an_authority_that_was_asked_fails(instant: Served) -> None:
+    """Fail the authority that was asked to send."""
     await instant.call("dev_holdBroadcasts", "Ethereum")
     await instant.call("dev_deposit", await open_channel(instant), ETH, ETHER)
     await instant.call("dev_newBlock")
@@ -208,6 +220,7 @@ async def test_an_authority_that_was_asked_fails(instant: Served) -> None:
 
 @pytest.mark.parametrize("seal", ["instant", "manual"])
 async def test_an_epoch_begins_at_once(make_served: Any, seal: str) -> None:
+    """Begin an epoch at once."""
     served = await make_served(seal=seal)
     before = await served.call("cf_current_epoch")
     block = await served.call("dev_nextEpoch")
@@ -216,6 +229,7 @@ async def test_an_epoch_begins_at_once(make_served: Any, seal: str) -> None:
 
 @pytest.mark.parametrize("seal", ["instant", "manual"])
 async def test_a_rotation_gives_the_vaults_new_keys(make_served: Any, seal: str) -> None:
+    """Rotate the vaults' keys, and return each chain's transaction for it."""
     served = await make_served(seal=seal)
     before, _ = await served.call("cf_eth_vault")
     addresses = await served.call("cf_get_vault_addresses")
@@ -246,6 +260,7 @@ async def test_a_rotation_gives_the_vaults_new_keys(make_served: Any, seal: str)
 
 
 async def test_a_rotation_that_waits_for_a_transaction_leaves_its_chain_out(instant: Served) -> None:
+    """Leave a chain out of a rotation while one of its transactions is pending."""
     address = await open_channel(instant)
     await instant.call("dev_holdBroadcasts", "Ethereum")
     await instant.call("dev_deposit", address, ETH, ETHER)
@@ -257,6 +272,7 @@ async def test_a_rotation_that_waits_for_a_transaction_leaves_its_chain_out(inst
 
 
 async def test_the_oracle_reports_the_price_that_was_set(instant: Served) -> None:
+    """Report the oracle's price that was set."""
     assert await instant.call("cf_oracle_prices") == []
     block = await instant.call("dev_setOracle", "Btc", 86_500 * 10**6)
     (price,) = await instant.call("cf_oracle_prices", ["Btc", "Usd"])

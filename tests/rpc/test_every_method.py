@@ -120,10 +120,12 @@ def check(name: str, params: Any, answer: Any) -> None:
 
 
 def test_exactly_what_is_served_is_listed(node: NodeProcess) -> None:
+    """List exactly what is served."""
     assert node.call("rpc_methods")["methods"] == TABLE.names
 
 
 def test_every_method_with_parameters_has_sane_ones_here() -> None:
+    """Have sane parameters here for every method that needs some."""
     needing = {row.name for row in TABLE.rows if needs_parameters(row) and not row.name.startswith("dev_")}
     assert needing - set(PARAMS) == set(), "tests/rpc/sane.py has to say how these are called"
     assert set(PARAMS) - set(NAMES) == set()
@@ -131,6 +133,7 @@ def test_every_method_with_parameters_has_sane_ones_here() -> None:
 
 
 def test_what_the_official_node_lists_is_served_or_left_out_for_a_reason() -> None:
+    """Serve what the official node lists, or leave it out for a documented reason."""
     left_out = set(shared("methods.txt").read_text().split()) - set(TABLE.names)
     _, _, section = DESIGN.read_text().partition("## What is not served")
     rows = re.findall(r"^\| (`.*`) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
@@ -141,6 +144,7 @@ def test_what_the_official_node_lists_is_served_or_left_out_for_a_reason() -> No
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_method_answers_nothing_garbage_and_what_makes_sense(name: str, node: NodeProcess) -> None:
+    """Answer garbage and sane calls of every method with a result or a documented error."""
     row = row_of(name)
     port = int(node.url.rpartition(":")[2])
     async with Http(port) as http, WebSocket(port) as ws:

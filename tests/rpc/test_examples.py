@@ -57,6 +57,7 @@ AS_TYPED = ("address:", "timestamp:")
 
 
 def test_every_example_is_compared_with_an_answer() -> None:
+    """Compare every example of the official node, but for lp_* methods, with an answer of ours."""
     there = {path.stem for path in shared("rpc-examples").glob("*.json")} - {"index"}
     compared = {*CASES, *BROKERS_FORMS, *PARTS, *DONE, *ELSEWHERE}
     assert len(there) > 70
@@ -66,22 +67,26 @@ def test_every_example_is_compared_with_an_answer() -> None:
 
 @pytest.mark.parametrize("name", BROKERS_FORMS)
 async def test_a_brokers_form_is_that_of_its_row(metadata: Metadata, name: str) -> None:
+    """Answer a broker's form with the members and values of its example."""
     method, params, cases = CASES.get(BROKERS_FORMS[name], (BROKERS_FORMS[name], [], {}))
     assert differences(await ask(metadata, method, *params, **cases), example(name), "", False) == []
 
 
 async def test_an_operators_info_lists_its_validators(metadata: Metadata) -> None:
+    """List an operator's validators as the example does."""
     theirs = example("cf_account_info.operator_part")
     ours = await ask(metadata, "cf_account_info", ACCOUNT, AccountRole="Operator")
     assert differences({name: ours[name] for name in theirs}, theirs, "", False) == []
 
 
 async def test_an_entry_of_the_pools_environment(metadata: Metadata) -> None:
+    """Write an entry of the pools' environment as the example does."""
     fees = (await ask(metadata, "cf_pools_environment"))["fees"]
     assert differences(fees["Ethereum"]["ETH"], example("pools_environment_entry"), "", False) == []
 
 
 async def test_what_became_of_marked_deposits_on_each_chain(metadata: Metadata) -> None:
+    """Write what became of marked deposits on each chain as the examples do."""
     name = "cf_get_transaction_screening_events"
     for chain, events in example(name).items():
         for place, kind in enumerate(kind for event in events for kind in event):
@@ -91,6 +96,7 @@ async def test_what_became_of_marked_deposits_on_each_chain(metadata: Metadata) 
 
 
 def same_form(ours: Any, name: str) -> None:
+    """Check an answer against an example, but for values that the official tests made up."""
     mismatches = differences(ours, example(name), "", False)
     assert [line for line in mismatches if not any(field in line for field in AS_TYPED)] == []
 
@@ -105,6 +111,7 @@ async def next_with(ws: WebSocket, method: str, member: str) -> Any:
 
 
 async def test_answers_and_messages_for_a_broker_match_the_examples(instant: Served) -> None:
+    """Answer and notify a broker in the forms of the examples."""
     provider = Provider(instant)
     await provider.begin()
     await provider.sell((await instant.call("cf_pool_price", ETH, USDC))["tick"], ETHER)

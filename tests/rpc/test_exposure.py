@@ -44,6 +44,7 @@ async def warnings(port: int) -> list[str]:
 async def test_it_is_where_other_machines_reach_the_broker_without_restriction(
     settings: dict[str, Any], is_exposed: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Warn, in log and readiness page, where other machines reach methods that spend."""
     if (group := settings.get("auth_token_file")) is not None:
         path = tmp_path / "tokens"
         path.touch(mode=0o600)
@@ -60,6 +61,7 @@ async def test_it_is_where_other_machines_reach_the_broker_without_restriction(
 async def test_without_methods_that_spend_there_is_nothing_to_warn_of(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Warn of nothing without methods that spend."""
     async with served([READ], external=True) as port:
         assert await warnings(port) == []
     assert WARNING not in caplog.text
@@ -71,6 +73,7 @@ async def test_without_methods_that_spend_there_is_nothing_to_warn_of(
 async def test_the_metric_of_a_node_says_so(
     make_served: MakeServed, broker: bool, clients: tuple[str, ...], figure: int
 ) -> None:
+    """Count an exposed broker in the node's metrics."""
     made = await make_served(broker=broker, rpc=RpcConfig(external=True, broker_clients=clients))
     line = f'cfnode_rpc_broker_exposed{{chain="dev"}} {figure}.0'
     assert line.encode() in made.node.metrics.render()

@@ -52,6 +52,7 @@ def client(**headers: str) -> str | None:
     ],
 )
 def test_forwarded_names_the_client(value: str, named: str) -> None:
+    """Read the client from Forwarded, behind known proxies, within bounds of size and hops."""
     assert client(forwarded=value) == named
 
 
@@ -71,10 +72,12 @@ def test_forwarded_names_the_client(value: str, named: str) -> None:
     ],
 )
 def test_x_forwarded_for_names_the_client(value: str, named: str) -> None:
+    """Read the client from X-Forwarded-For, behind known proxies, within bounds of hops."""
     assert client(x_forwarded_for=value) == named
 
 
 def test_headers_that_disagree_name_no_client() -> None:
+    """Name no client where headers disagree or one of them is malformed."""
     assert client() is None
     assert client(x_real_ip="192.0.2.60") == "192.0.2.60"
     assert client(x_real_ip="192.0.2.60", x_forwarded_for="1.1.1.1, 192.0.2.60") == "192.0.2.60"
@@ -87,6 +90,7 @@ def test_headers_that_disagree_name_no_client() -> None:
     st.dictionaries(st.sampled_from(["forwarded", "x-forwarded-for", "x-real-ip"]), st.binary(max_size=200))
 )
 def test_any_header_names_an_address_or_none(headers: dict[str, bytes]) -> None:
+    """Answer any headers with an address, with unknown, or with None where there are none."""
     client = forwarded_client({name.encode(): value for name, value in headers.items()}, lambda hop: False)
     assert (client is None) is (not headers)
     assert client in (None, UNKNOWN_CLIENT) or peer_address(client) is not None
@@ -111,6 +115,7 @@ def jumping_clock() -> trio.testing.MockClock:
 async def test_a_whitelisted_proxy_does_not_make_its_clients_unlimited(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
+    """Limit each client behind a whitelisted proxy by itself."""
     settings = {
         "rate_limit": 6,
         "trust_proxy_headers": True,
@@ -126,6 +131,7 @@ async def test_a_whitelisted_proxy_does_not_make_its_clients_unlimited(
 
 
 async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remember a bounded number of clients, and forget those that were not used lately."""
     monkeypatch.setattr(rate_limit, "MAX_CLIENTS", 3)
     limits = RateLimits(10)
     own = limits.of_connection()
@@ -146,6 +152,7 @@ async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_client_cannot_choose_another_limit_by_another_address_of_its_own_network() -> None:
+    """Count all addresses of a client's own network as one: it could choose a new limit otherwise."""
     limits = RateLimits(10)
     own = limits.of_connection()
     one, another, neighbor, mapped, plain = (
@@ -172,6 +179,7 @@ def test_clients_without_a_name_share_no_limit() -> None:
 
 
 def test_a_direct_client_names_no_other_address() -> None:
+    """Ignore the address that a direct client claims for itself."""
     headers = {b"host": b"localhost:1", b"x-forwarded-for": b"10.0.0.5"}
     public = AccessPolicy(RpcConfig(trust_proxy_headers=True), 1).judge("203.0.113.9", headers)
     assert (public.address, public.is_proxied) == ("203.0.113.9", False)

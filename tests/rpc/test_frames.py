@@ -56,6 +56,7 @@ async def close_code(ws: WebSocket) -> int:
 async def test_too_many_small_frames_end_the_connection_and_delay_no_other_client(
     name: str, flood: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Close a WebSocket that sends many tiny frames, while others are answered."""
     caplog.set_level(logging.DEBUG, "cfnode.serving")
     async with served(METHODS) as port, WebSocket(port) as ws, WebSocket(port) as other:
         with longest_step() as steps, trio.fail_after(20):
@@ -67,6 +68,7 @@ async def test_too_many_small_frames_end_the_connection_and_delay_no_other_clien
 
 
 async def test_a_message_in_pieces_of_a_sensible_size_is_read() -> None:
+    """Read a message in pieces of a sensible size, with pings between them."""
     text = HEALTH + b" " * 100_000
     async with served(METHODS) as port, WebSocket(port) as ws:
         for start in range(0, len(text), 300):
@@ -79,6 +81,7 @@ async def test_a_message_in_pieces_of_a_sensible_size_is_read() -> None:
 
 
 async def test_of_many_pings_in_one_read_few_are_answered_the_last_among_them() -> None:
+    """Answer few of many pings in one read, the last one among them."""
     pings = [b"%d" % number for number in range(MAX_CONTROL_FRAMES)]
     answered: list[bytes] = []
     async with served(METHODS) as port, WebSocket(port) as ws:
@@ -91,6 +94,7 @@ async def test_of_many_pings_in_one_read_few_are_answered_the_last_among_them() 
 
 
 def test_the_fragments_of_a_message_are_counted_against_its_bytes() -> None:
+    """Count a message's fragments against its bytes, and free a whole message from the count."""
     budget = WebSocketFrameBudget()
     for _ in range(FREE_FRAGMENTS):
         assert budget.fragment(1, ends_frame=True, ends_message=False) is None
@@ -103,6 +107,7 @@ def test_the_fragments_of_a_message_are_counted_against_its_bytes() -> None:
 
 
 def test_control_frames_are_counted_over_time() -> None:
+    """Count control frames over time."""
     budget = WebSocketFrameBudget()
     for second in islice(count(0.0, 0.01 + CONTROL_WINDOW_S / MAX_CONTROL_FRAMES), 10 * MAX_CONTROL_FRAMES):
         assert budget.control(second) is None
@@ -113,6 +118,7 @@ def test_control_frames_are_counted_over_time() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65535, 65536, 15_000_000])
 def test_the_head_of_a_frame_is_that_of_another_implementation(size: int) -> None:
+    """Write the head of a frame as another implementation does, at each edge of its length."""
     from wsproto.frame_protocol import FrameProtocol
 
     assert text_frame_head(size) + b"x" * size == FrameProtocol(client=False, extensions=[]).send_data(
@@ -121,6 +127,7 @@ def test_the_head_of_a_frame_is_that_of_another_implementation(size: int) -> Non
 
 
 async def test_a_reply_of_any_size_is_one_whole_frame() -> None:
+    """Send a reply of any size as one whole frame."""
     rows = [Method("test_text", lambda node: "é" * 40_000), *METHODS]
     async with served(rows) as port, WebSocket(port) as ws:
         assert (await ws.call("test_text"))["result"] == "é" * 40_000
@@ -128,12 +135,14 @@ async def test_a_reply_of_any_size_is_one_whole_frame() -> None:
 
 
 def chunked(port: int, chunk: bytes, times: int) -> bytes:
+    """Return a request whose body is one chunk many times, without its end."""
     head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
     body = (b"%x\r\n%b\r\n" % (len(chunk), chunk)) * times
     return f"{head}transfer-encoding: chunked\r\n\r\n".encode() + body
 
 
 async def test_chunks_of_one_byte_are_refused_and_delay_no_other_client() -> None:
+    """Refuse chunks of one byte, while other clients are answered."""
     async with served(METHODS) as port, Http(port) as http, Http(port) as other:
         with longest_step() as steps, trio.fail_after(20):
             await http.stream.send_all(chunked(port, b" ", FREE_PIECES + 100))
@@ -143,6 +152,7 @@ async def test_chunks_of_one_byte_are_refused_and_delay_no_other_client() -> Non
 
 
 async def test_chunks_of_a_sensible_size_are_read() -> None:
+    """Read chunks of a sensible size."""
     async with served(METHODS) as port, Http(port) as http:
         chunks = chunked(port, b" " * MIN_PIECE_BYTES, FREE_PIECES + 100)
         await http.stream.send_all(chunks + b"%x\r\n%b\r\n0\r\n\r\n" % (len(HEALTH), HEALTH))
@@ -150,6 +160,7 @@ async def test_chunks_of_a_sensible_size_are_read() -> None:
 
 
 async def test_pipelined_requests_and_long_heads_delay_no_other_client() -> None:
+    """Serve pipelined requests and long heads while other clients are answered."""
     async with served(METHODS) as port, Http(port) as http, Http(port) as other:
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         request = f"{head}content-length: {len(HEALTH)}\r\n\r\n".encode() + HEALTH
@@ -165,6 +176,7 @@ async def test_pipelined_requests_and_long_heads_delay_no_other_client() -> None
 
 
 async def test_a_request_with_two_lengths_is_refused_and_the_connection_closed() -> None:
+    """Refuse a request with two lengths, and close the connection."""
     async with served(METHODS) as port, Http(port) as http:
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         lengths = f"content-length: {len(HEALTH)}\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -55,6 +55,7 @@ async def throw(port: int, data: bytes) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_spoilt_requests_and_handshakes(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Survive spoilt requests and handshakes without a warning in the log."""
     chance = random.Random(seed)
     async with served([*ROWS, COUNT]) as port:
         host = f"host: 127.0.0.1:{port}\r\n".encode()
@@ -70,6 +71,7 @@ async def test_spoilt_requests_and_handshakes(seed: int, caplog: pytest.LogCaptu
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_spoilt_frames(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Survive spoilt frames without a warning in the log."""
     chance = random.Random(seed)
     async with served([*ROWS, COUNT]) as port:
         for _ in range(150):

@@ -16,6 +16,7 @@ FEES = {"SetNetworkFeeForAsset": {"asset": ETH, "rate": 2_500}}
 
 
 async def test_governance_changes_what_swaps_cost(instant: Served) -> None:
+    """Change what swaps cost by governance, and pass on a refusal and a missing member."""
     block = await instant.call("dev_govern", "Swapping", "update_pallet_config", {"updates": [FEES]})
     (event,) = [event for event in await instant.call("dev_events", block) if event["pallet"] == "Swapping"]
     assert event["fields"] == {"update": ["SetNetworkFeeForAsset", {"asset": "Eth", "rate": 2_500}]}
@@ -89,6 +90,7 @@ CALLS: list[tuple[str, str, dict[str, Any], Any]] = [
 
 @pytest.fixture(scope="module")
 def main_net(metadata_v15: bytes) -> Metadata:
+    """Decode the main net's metadata."""
     return decode_metadata(metadata_v15)
 
 
@@ -96,10 +98,12 @@ def main_net(metadata_v15: bytes) -> Metadata:
 def test_a_call_of_the_main_net_is_read_by_its_metadata(
     main_net: Metadata, pallet: str, name: str, said: dict[str, Any], meant: Any
 ) -> None:
+    """Read a call's JSON by the metadata: hex, accounts, assets, enums, nested calls."""
     assert read_call(main_net, pallet, name, said) == (pallet, name if meant is None else (name, meant))
 
 
 def test_no_depth_of_json_is_too_much(main_net: Metadata) -> None:
+    """Refuse JSON that is nested too deeply instead of exhausting the stack."""
     deep: Any = {"System": {"remark": {"remark": "0x"}}}
     for _ in range(200):
         deep = {"Environment": {"batch": {"calls": [deep]}}}
@@ -133,6 +137,7 @@ def test_no_depth_of_json_is_too_much(main_net: Metadata) -> None:
     ],
 )
 def test_what_is_no_call(main_net: Metadata, pallet: str, call: str, arguments: Any, reason: str) -> None:
+    """Name the part of a call that is wrong."""
     with pytest.raises(ValueError, match=reason) as caught:
         read_call(main_net, pallet, call, arguments)
     assert str(caught.value).partition(": ")[0] in ("pallet", "call", "arguments")

@@ -45,6 +45,7 @@ async def final_blocks(served: Served, head: Head, count: int) -> list[str]:
 
 
 async def test_a_state_that_is_held_stays_when_its_window_has_gone_by(make_served: MakeServed) -> None:
+    """Keep a held block's state when its window has gone by, and discard it when it is let go."""
     served = await make_served(pruning=WINDOW)
     async with served.websocket() as ws:
         head = await followed(ws)
@@ -65,6 +66,7 @@ async def test_a_state_that_is_held_stays_when_its_window_has_gone_by(make_serve
 async def test_what_is_held_beyond_the_bound_ends_the_follow(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End the follow of a client that holds blocks beyond the bound."""
     monkeypatch.setattr(finality, "MAX_HELD_BEFORE_WINDOW", 2)
     served = await make_served(pruning=WINDOW)
     async with served.websocket() as ws:
@@ -98,6 +100,7 @@ async def lost_branch(served: Served, head: Head) -> list[str]:
 async def test_the_states_of_a_branch_that_has_lost_stay_while_its_end_is_held(
     served_node: Served,
 ) -> None:
+    """Keep a lost branch's states while its last block is held."""
     async with served_node.websocket() as ws:
         head = await followed(ws)
         await head.events(3)
@@ -115,6 +118,7 @@ async def test_the_states_of_a_branch_that_has_lost_stay_while_its_end_is_held(
 async def test_a_lost_branch_that_is_too_long_ends_the_follow(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End a follow that would hold a lost branch over the limit."""
     monkeypatch.setattr(finality, "MAX_HELD_LOST_BLOCKS", 1)
     async with served_node.websocket() as ws:
         head = await followed(ws, with_runtime=False)
@@ -130,6 +134,7 @@ async def test_a_lost_branch_that_is_too_long_ends_the_follow(
 
 
 async def test_a_new_executor_is_given_what_is_held(served_node: Served) -> None:
+    """Send held blocks to a new executor."""
     node = served_node.node
     async with served_node.websocket() as ws:
         head = await followed(ws)
@@ -152,6 +157,7 @@ async def is_called(head: Head, block: str) -> Any:
 
 
 async def test_a_block_pinned_twice_is_kept_until_the_second_unpin(served_node: Served) -> None:
+    """Keep a block that two followers hold until both have let go."""
     async with served_node.websocket() as ws, served_node.websocket() as other:
         one, two = await followed(ws), await followed(other)
         await one.events(3)
@@ -170,6 +176,7 @@ async def test_a_block_pinned_twice_is_kept_until_the_second_unpin(served_node: 
 async def test_the_states_of_unreported_blocks_are_held_for_a_slow_reader(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Hold the states of blocks that a slow reader has not been notified of yet."""
     node, release, tell = served_node.node, trio.Event(), Follow.send
 
     async def slow(self: Follow, event: Event) -> None:

@@ -14,6 +14,7 @@ from tests.support.rpc.rows import ECHO, ROWS
 
 
 async def test_a_call_is_answered_with_status_200_and_its_own_id() -> None:
+    """Answer a call with status 200, JSON and the call's own id."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(call("system_health", identity="a-b"))
         assert answer.status == 200
@@ -26,12 +27,14 @@ async def test_a_call_is_answered_with_status_200_and_its_own_id() -> None:
 
 
 async def test_one_connection_serves_many_calls() -> None:
+    """Serve many calls on one connection."""
     async with served(ROWS) as port, Http(port) as http:
         for number in range(5):
             assert (await http.post(call("echo", [str(number)]))).json()["result"] == str(number)
 
 
 async def test_requests_sent_ahead_are_answered_in_order() -> None:
+    """Answer requests that were sent ahead in their order."""
     async with served(ROWS) as port, Http(port) as http:
         body = json.dumps(call("echo", ["x"])).encode()
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
@@ -44,6 +47,7 @@ async def test_requests_sent_ahead_are_answered_in_order() -> None:
 
 
 async def test_garbage_after_a_request_costs_that_connection_alone() -> None:
+    """Answer the request before garbage, which costs its own connection alone."""
     async with served(ROWS) as port, Http(port) as good:
         for garbage in (b"\x00\xff" * 50, b"POST", b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n"):
             async with Http(port) as http:
@@ -68,6 +72,7 @@ async def test_garbage_after_a_request_costs_that_connection_alone() -> None:
     ],
 )
 async def test_parameters_come_by_position_or_by_name_in_both_spellings(params: Any, result: str) -> None:
+    """Read parameters by position or by name in both spellings, and ignore surplus ones."""
     async with served(ROWS) as port, Http(port) as http:
         assert (await http.post(call("test_echo", params))).json()["result"] == result
 
@@ -92,12 +97,14 @@ async def test_parameters_come_by_position_or_by_name_in_both_spellings(params: 
 async def test_a_wrong_parameter_is_refused_in_the_words_of_the_official_node(
     params: Any, reason: str
 ) -> None:
+    """Refuse a wrong parameter in the words of the official node, with line and column."""
     async with served(ROWS) as port, Http(port) as http:
         error = (await http.post(call("test_echo", params))).json()["error"]
         assert error == {"code": -32602, "message": "Invalid params", "data": reason}
 
 
 async def test_an_unknown_method_and_a_broken_one_have_their_codes_and_reveal_nothing() -> None:
+    """Answer an unknown method and a broken one with their codes, and reveal nothing of the bug."""
     async with served(ROWS) as port, Http(port) as http:
         unknown = (await http.call("test_nothing"))["error"]
         assert unknown == {"code": -32601, "message": "Method not found"}
@@ -106,6 +113,7 @@ async def test_an_unknown_method_and_a_broken_one_have_their_codes_and_reveal_no
 
 
 async def test_notifications_get_an_empty_answer() -> None:
+    """Answer notifications with an empty body."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post({"jsonrpc": "2.0", "method": "system_health"})
         assert (answer.status, answer.body) == (200, b"")
@@ -114,6 +122,7 @@ async def test_notifications_get_an_empty_answer() -> None:
 
 
 async def test_a_batch_is_answered_in_its_order_and_an_entry_that_fails_fails_alone() -> None:
+    """Answer a batch in its order; an entry that fails fails alone."""
     async with served(ROWS) as port, Http(port) as http:
         batch = [call("echo", ["x"], 1), 7, call("nothing", identity=2), call("echo", ["y"], "3")]
         answers = (await http.post(batch)).json()
@@ -132,12 +141,14 @@ async def test_a_batch_is_answered_in_its_order_and_an_entry_that_fails_fails_al
 async def test_batches_that_are_not_served_get_one_error(
     size: int, limit: int, code: int, message: str
 ) -> None:
+    """Answer a batch that is empty, too large or not served with one error."""
     async with served(ROWS, max_batch=limit) as port, Http(port) as http:
         answer = (await http.post([call("system_health")] * size)).json()
         assert (answer["id"], answer["error"]["code"], answer["error"]["message"]) == (None, code, message)
 
 
 async def test_a_batch_of_a_hundred_is_served() -> None:
+    """Serve a batch of a hundred calls."""
     async with served(ROWS) as port, Http(port) as http:
         assert len((await http.post([call("system_health")] * 100)).json()) == 100
 
@@ -154,6 +165,7 @@ async def test_a_batch_of_a_hundred_is_served() -> None:
     ],
 )
 async def test_what_is_no_json_is_a_parse_error_and_the_server_goes_on(body: bytes, status: int) -> None:
+    """Answer what is not JSON with a parse error, by the official status, and go on."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(body)
         assert answer.status == status
@@ -167,6 +179,7 @@ async def test_what_is_no_json_is_a_parse_error_and_the_server_goes_on(body: byt
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
 async def test_only_json_is_read(content_type: str) -> None:
+    """Refuse other content types with a hint: a foreign page can post text, but not JSON."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(call("system_health"), content_type=content_type)
         assert answer.status == 415
@@ -174,6 +187,7 @@ async def test_only_json_is_read(content_type: str) -> None:
 
 
 async def test_a_browser_gets_a_page_and_a_program_does_not() -> None:
+    """Give a browser a page with a strict policy, and a program 405."""
     async with served(ROWS) as port, Http(port) as http:
         for accept, status in (("text/html,*/*", 200), ("*/*", 405)):
             answer = await http.request("GET", "/", accept=accept)
@@ -185,6 +199,7 @@ async def test_a_browser_gets_a_page_and_a_program_does_not() -> None:
 
 @pytest.mark.parametrize("content_type", ["Application/JSON; charset=UTF-8", "application/json-rpc"])
 async def test_a_charset_does_not_matter_and_json_rpc_has_a_type_of_its_own(content_type: str) -> None:
+    """Accept any charset, and the type application/json-rpc."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(call("system_health"), content_type=content_type)
         assert answer.status == 200
@@ -200,6 +215,7 @@ async def test_a_short_request_over_the_limit_is_413_too() -> None:
 
 @pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE", "PATCH", "HEAD"])
 async def test_other_verbs_are_405(verb: str) -> None:
+    """Answer other verbs with 405 and those that are allowed."""
     async with served(ROWS) as port, Http(port) as http:
         head = f"{verb} / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n"
         await http.stream.send_all(head.encode())
@@ -209,6 +225,7 @@ async def test_other_verbs_are_405(verb: str) -> None:
 
 
 async def test_a_body_over_the_limit_is_413_at_its_announcement() -> None:
+    """Refuse a body over the limit at its announced length, before it is sent."""
     async with served(ROWS, max_request_size=1000) as port, Http(port) as http:
         await http.stream.send_all(
             f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
@@ -224,6 +241,7 @@ async def test_a_body_over_the_limit_is_413_at_its_announcement() -> None:
 
 
 async def test_a_chunked_body_without_an_end_is_413_as_soon_as_the_count_is_passed() -> None:
+    """Refuse a chunked body without an end as soon as its count passes the limit."""
     async with served(ROWS, max_request_size=100_000) as port, Http(port) as http:
         await http.stream.send_all(
             f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
@@ -235,12 +253,14 @@ async def test_a_chunked_body_without_an_end_is_413_as_soon_as_the_count_is_pass
 
 
 async def test_a_body_at_the_limit_is_served() -> None:
+    """Serve a body that is exactly at the limit."""
     async with served(ROWS, max_request_size=1000) as port, Http(port) as http:
         body = json.dumps(call("system_health")).encode()
         assert (await http.post(body + b" " * (1000 - len(body)))).status == 200
 
 
 async def test_an_answer_over_the_limit_is_an_error() -> None:
+    """Answer with an error in place of an answer over the limit, of a call and of a batch."""
     async with served(ROWS, max_response_size=1000) as port, Http(port) as http:
         assert len((await http.call("echo", "x" * 998))["result"]) == 998
         assert (await http.call("echo", "x" * 999))["error"] == {
@@ -253,6 +273,7 @@ async def test_an_answer_over_the_limit_is_an_error() -> None:
 
 
 async def test_health_pages() -> None:
+    """Report health, and readiness only when the node is synced and has the peers that it should have."""
     node = StandIn(is_syncing=True, should_have_peers=True)
     async with served(ROWS, node) as port, Http(port) as http:
         page = await http.request("GET", "/health")
@@ -272,6 +293,7 @@ async def test_health_pages() -> None:
 
 
 async def test_while_syncing_nothing_is_submitted() -> None:
+    """Refuse to submit anything while the node is syncing."""
     node = StandIn(is_syncing=True)
     async with served(ROWS, node) as port, Http(port) as http:
         error = (await http.call("test_submit"))["error"]
@@ -282,6 +304,7 @@ async def test_while_syncing_nothing_is_submitted() -> None:
 
 
 async def test_subscriptions_need_a_websocket() -> None:
+    """Refuse a subscription over HTTP, as the official node does."""
     from tests.support.rpc.rows import COUNT
 
     async with served([COUNT]) as port, Http(port) as http:
@@ -293,6 +316,7 @@ async def test_subscriptions_need_a_websocket() -> None:
 
 
 async def test_an_upgrade_to_http2_is_not_taken_up() -> None:
+    """Stay with HTTP/1.1 when a client offers an upgrade, and refuse HTTP/2."""
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.request(
             "GET", "/health", upgrade="h2c", connection="Upgrade, HTTP2-Settings", http2_settings="AAMAAABk"
@@ -304,6 +328,7 @@ async def test_an_upgrade_to_http2_is_not_taken_up() -> None:
 
 
 def test_a_readers_error_knows_its_parameter() -> None:
+    """Keep the place of the parameter in a reader's error."""
     with pytest.raises(Misread, match="invalid value: integer `4294967296`, expected u32") as caught:
         ECHO.bind(["x", 2**32])
     assert caught.value.path == (1,)

@@ -31,10 +31,12 @@ class Revision:
         self.now = 0
 
     def __call__(self) -> int:
+        """Return the current revision."""
         return self.now
 
 
 def test_a_text_is_kept_until_the_chain_changes() -> None:
+    """Keep an answer's text until the chain changes, for its method and parameters only."""
     revision = Revision()
     kept = KeptAnswers(revision)
     kept.keep(("m", b"[1]"), b"7", 0)
@@ -50,6 +52,7 @@ def test_a_text_is_kept_until_the_chain_changes() -> None:
 
 
 def test_texts_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound kept texts by their bytes, and drop the oldest first."""
     monkeypatch.setattr(kept_answers, "MAX_KEPT_ANSWERS_BYTES", 10_000)
     kept = KeptAnswers(Revision())
     for number in range(1_000):
@@ -68,6 +71,7 @@ def test_texts_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_long_text_is_shared_by_its_answers() -> None:
+    """Share one long text among the answers that contain it."""
     kept = KeptAnswers(Revision())
     kept.keep(("m", b""), b"x" * SHARED_FROM, 0)
     first, second = kept.get(("m", b"")), kept.get(("m", b""))
@@ -76,16 +80,19 @@ def test_a_long_text_is_shared_by_its_answers() -> None:
 
 
 def test_nothing_is_kept_without_a_chain() -> None:
+    """Keep nothing where there is no chain."""
     NOTHING_KEPT.keep(("m", b""), b"1", NOTHING_KEPT.revision)
     assert NOTHING_KEPT.get(("m", b"")) is None
     assert NOTHING_KEPT.size == 0
 
 
 def rows() -> list[Method]:
+    """Return the methods that read the chain and the state."""
     return [row for row in (*chain.METHODS, *state.METHODS) if isinstance(row, Method)]
 
 
 def test_only_safe_methods_are_kept() -> None:
+    """Keep answers of safe methods alone, which depend on nothing but the block."""
     offered = (*EVERYWHERE, *BROKER_METHODS, *LP)
     fixed = [row for row in offered if isinstance(row, Method) and row.fixed_by is not None]
     names = {"chain_getHeader", "state_getStorage", "state_call", "cf_pool_info", "cf_monitoring_data"}
@@ -100,6 +107,7 @@ def test_only_safe_methods_are_kept() -> None:
 
 
 def test_every_cf_answer_that_waits_for_the_state_is_kept() -> None:
+    """Keep every cf_* answer that waits for the state."""
     reads = [row for row in (*CF, *MONITORING) if isinstance(row, Method)]
     assert [row.name for row in reads if row.fixed_by is not FixedBy.STATE] == ["cf_tx_fee_multiplier"]
     assert not next(row for row in reads if row.name == "cf_tx_fee_multiplier").is_async  # a constant
@@ -107,6 +115,7 @@ def test_every_cf_answer_that_waits_for_the_state_is_kept() -> None:
 
 
 def asked(method: str) -> RpcCall:
+    """Return a call of a method."""
     call = parse(b'{"jsonrpc":"2.0","id":1,"method":"%b","params":[]}' % method.encode(), 0)
     assert isinstance(call, RpcCall)
     return call
@@ -114,6 +123,7 @@ def asked(method: str) -> RpcCall:
 
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_a_question_is_answered_once_and_again_after_a_change(is_async: bool) -> None:
+    """Make an answer once for a block, and again after a change."""
     revision, made = Revision(), []
 
     def value(node: object) -> int:
@@ -142,6 +152,7 @@ async def test_a_question_is_answered_once_and_again_after_a_change(is_async: bo
 
 
 async def test_an_answer_that_a_change_overtakes_is_not_kept() -> None:
+    """Keep no answer that a block has overtaken: it would be of the wrong block."""
     revision = Revision()
 
     async def value(node: object) -> int:
@@ -157,6 +168,7 @@ async def test_an_answer_that_a_change_overtakes_is_not_kept() -> None:
 
 
 async def test_an_error_is_not_kept() -> None:
+    """Keep no error."""
     results: list[int] = []
 
     def value(node: object) -> float:
@@ -172,6 +184,7 @@ async def test_an_error_is_not_kept() -> None:
 
 
 async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
+    """Answer each new block anew."""
     answers = []
     for _ in range(3):
         best = served_node.node.chain.best
@@ -187,6 +200,7 @@ async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
 
 
 async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_node: Served) -> None:
+    """Answer a repeated cf_* call at once, until the next block."""
     kept = KeptAnswers(lambda: served_node.node.chain.revision)
     dispatcher = Dispatcher(served_node.node, Table([*CF, *MONITORING]), RpcConfig(), kept=kept)
     for method in (
@@ -205,6 +219,7 @@ async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_
 
 
 async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> None:
+    """Keep no answer about an unknown block: it may come a moment later."""
     kept = KeptAnswers(lambda: served_node.node.chain.revision)
     dispatcher = Dispatcher(served_node.node, Table(rows()), RpcConfig(), kept=kept)
     for block, size in ((UNKNOWN, 0), ("0x" + served_node.node.chain.best.hash.hex(), 1)):

@@ -47,10 +47,12 @@ ROWS = (
 
 
 def call(params: bytes, *, method: bytes = b"test_bytes", identity: bytes = b"1") -> bytes:
+    """Return the text of a call."""
     return b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}' % (identity, method, params)
 
 
 def many_keys(count: int) -> bytes:
+    """Return an object of many long keys, nearly as large as a message may be."""
     return b"{%b}" % b",".join(b'"%d%b":1' % (key, b"x" * (ROOM // count - 12)) for key in range(count))
 
 
@@ -88,6 +90,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_no_message_holds_the_loop(shape: str) -> None:
+    """Answer a message of 15 MiB of any shape without holding the event loop."""
     make, code = SHAPES[shape]
     body = make()
     assert len(body) <= SIZE
@@ -106,6 +109,7 @@ async def test_no_message_holds_the_loop(shape: str) -> None:
 
 
 async def test_text_that_ends_in_bytes_that_are_none_is_refused_over_both_transports() -> None:
+    """Refuse text that ends in bytes that are not UTF-8, over both transports."""
     body = call(b'["%b\xff"]' % (b"x" * ROOM), method=b"test_text")
     async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
         with longest_step() as steps:
@@ -117,6 +121,8 @@ async def test_text_that_ends_in_bytes_that_are_none_is_refused_over_both_transp
 
 
 def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> None:
+    """Repeat the beginning of a wrong value, and read no more of it."""
+
     class Unread(list[Any]):
         def __iter__(self) -> Any:
             yield from ("x", {"a": None, "b": [1.5, True]})
@@ -137,6 +143,7 @@ def test_an_error_repeats_the_beginning_of_a_value_and_looks_at_no_more() -> Non
 
 @pytest.mark.parametrize("read", [read_key, read_key_text])
 def test_a_storage_key_is_as_long_as_a_trie_has_them(read: Callable[[Any], Any]) -> None:
+    """Accept a storage key as long as a trie has them, and no longer."""
     assert read("0x" + "ab" * MAX_STORAGE_KEY_BYTES) in (
         b"\xab" * MAX_STORAGE_KEY_BYTES,
         "0x" + "ab" * MAX_STORAGE_KEY_BYTES,
@@ -146,6 +153,7 @@ def test_a_storage_key_is_as_long_as_a_trie_has_them(read: Callable[[Any], Any])
 
 
 def test_pieces_are_read_like_the_whole() -> None:
+    """Parse a message in pieces as the whole."""
     body = call(b'["0xab"]')
     incoming = Incoming()
     for place in range(0, len(body), 7):
@@ -155,6 +163,7 @@ def test_pieces_are_read_like_the_whole() -> None:
 
 
 def test_a_message_with_too_much_in_it_is_not_kept() -> None:
+    """Drop the bytes of a message that has too much in it, and refuse it."""
     for filling, limit in ((b",", MAX_JSON_VALUES), (b" ", MAX_FILLING), (b"\\", MAX_FILLING)):
         incoming = Incoming()
         for _ in range(limit // 1024 + 2):
@@ -167,6 +176,7 @@ def test_a_message_with_too_much_in_it_is_not_kept() -> None:
 
 
 def test_long_messages_are_ascii_and_short_ones_anything() -> None:
+    """Accept any text in a short message, and only ASCII in a long one."""
     for character in ("é", "😀", "\\u00e9"):
         text = call(f'["{character * 100}"]'.encode())
         assert isinstance(parse(text, 100), RpcCall)
@@ -185,6 +195,7 @@ def test_long_messages_are_ascii_and_short_ones_anything() -> None:
 
 
 def test_an_id_is_as_long_as_clients_need() -> None:
+    """Bound the length of an id."""
     assert isinstance(parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID_BYTES - 2))), 100), RpcCall)
     refused = parse(call(b"[]", identity=b'"%b"' % (b"i" * (MAX_ID_BYTES - 1))), 100)
     assert isinstance(refused, RefusedMessage)
@@ -195,6 +206,7 @@ def test_an_id_is_as_long_as_clients_need() -> None:
 
 
 def test_a_large_call_knows_that_it_is() -> None:
+    """Mark a large call as such: it is read in another way."""
     small, large = parse(call(b"[1]"), 100), parse(call(b'["%b"]' % (b"x" * LARGE)), 100)
     assert isinstance(small, RpcCall)
     assert isinstance(large, RpcCall)

@@ -46,6 +46,7 @@ async def nonces_in(served_node: Served, block: bytes) -> list[int]:
 async def test_requests_in_messages_and_in_a_batch_share_one_block_and_are_answered_when_it_is_final(
     served_node: Served,
 ) -> None:
+    """Answer single requests and a batch when their common block is final, with nonces in order."""
     account = await registered(served_node)
     first = await served_node.call("system_accountNextIndex", account)
     async with served_node.websocket() as one_by_one, served_node.websocket() as together:
@@ -96,10 +97,12 @@ MAKE = Method("test_make", make_block)
 
 
 def call(method: str, identity: int) -> dict[str, Any]:
+    """Return a call without parameters."""
     return {"jsonrpc": "2.0", "id": identity, "method": method}
 
 
 async def test_a_thousand_calls_wait_for_a_block_and_do_not_hold_up_the_next_one() -> None:
+    """Let a thousand calls wait for a block without holding up the call that makes it."""
     node = Blocks()
     async with served((*METHODS, WAIT, MAKE), node) as port, WebSocket(port) as ws:
         for number in range(1_000):
@@ -111,6 +114,7 @@ async def test_a_thousand_calls_wait_for_a_block_and_do_not_hold_up_the_next_one
 
 
 async def test_calls_beyond_what_may_wait_are_refused_at_once(monkeypatch: Any) -> None:
+    """Refuse calls beyond what may wait at once, and answer the others."""
     monkeypatch.setattr(session, "WAITING_CALLS", 30)
     node = Blocks()
     async with served((*METHODS, WAIT, MAKE), node) as port, WebSocket(port) as ws:
@@ -125,6 +129,7 @@ async def test_calls_beyond_what_may_wait_are_refused_at_once(monkeypatch: Any) 
 
 
 async def test_in_a_batch_too_those_that_wait_do_not_hold_up_what_they_wait_for() -> None:
+    """Let calls of a batch wait without holding up the one of the batch that they wait for."""
     node = Blocks()
     entries = [call("test_wait", 0), call("system_health", 1), call("test_wait", 2), call("test_make", 3)]
     async with served((*METHODS, WAIT, MAKE), node) as port, WebSocket(port) as ws:
@@ -135,6 +140,7 @@ async def test_in_a_batch_too_those_that_wait_do_not_hold_up_what_they_wait_for(
 
 
 async def test_a_batch_that_is_too_large_is_refused_although_others_of_it_wait() -> None:
+    """Refuse a batch whose answer is too large, although others of it still wait."""
     entries = [call("test_wait", 0), *(call("system_health", number) for number in range(1, 20))]
     async with served((*METHODS, WAIT), Blocks(), max_response_size=500) as port, WebSocket(port) as ws:
         await ws.send(json.dumps(entries).encode())

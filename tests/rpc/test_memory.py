@@ -55,6 +55,7 @@ def jumping_clock() -> trio.testing.MockClock:
 
 
 def test_a_kept_text_is_in_an_answer_and_not_copied() -> None:
+    """Put a kept text into an answer without a copy, and count only what is added."""
     reply = success(b"7", text_of(TEXT, MAX_SIZE))
     assert b"".join(reply.parts) == b'{"jsonrpc":"2.0","id":7,"result":%b}' % bytes(TEXT)
     assert reply.shared[0].obj is TEXT
@@ -66,6 +67,7 @@ def test_a_kept_text_is_in_an_answer_and_not_copied() -> None:
 
 
 def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
+    """Put a batch together from the pieces of its answers."""
     together = batch([success(b"1", b"true"), success(b"2", text_of(TEXT, MAX_SIZE)), whole(b"{}")])
     assert [entry.get("id") for entry in json.loads(b"".join(together.parts))] == [1, 2, None]
     assert len(together.parts) == 3
@@ -76,6 +78,7 @@ def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
 
 
 def test_what_the_answers_of_a_connection_share_counts_once() -> None:
+    """Count a text once for a connection, however many of its answers share it."""
     budgets = MemoryBudgets(10_000_000)
     first, second = (budgets.begin(lambda: None) for _ in range(2))
     replies = [success(b"%d" % number, text_of(TEXT, MAX_SIZE)) for number in range(60)]
@@ -92,6 +95,8 @@ def test_what_the_answers_of_a_connection_share_counts_once() -> None:
 async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
     transport: str, budgets: MemoryBudgets
 ) -> None:
+    """Hold one copy of a kept text for all clients that leave it unread."""
+
     async def leave(port: int, task_status: trio.TaskStatus[None]) -> None:
         connection = Http(port) if transport == "http" else WebSocket(port)
         async with connection as client:
@@ -123,6 +128,7 @@ def _data(item: object) -> object:
 
 
 async def test_messages_that_wait_to_be_taken_count(budgets: MemoryBudgets) -> None:
+    """Count messages that wait to be handled."""
     rows = [Method("test_wait", wait), *METHODS]
     async with served(rows) as port, WebSocket(port) as ws:
         for _ in range(17):
@@ -141,6 +147,7 @@ async def wait(node: StandIn) -> None:
 
 
 async def test_answers_of_a_batch_count_while_they_wait_for_the_others(budgets: MemoryBudgets) -> None:
+    """Count a batch's answers while they wait for the others, and free them with the connection."""
     rows = [Method("test_wait", wait), Method("test_text", lambda node: "x" * 1_000_000)]
     calls = [{"jsonrpc": "2.0", "id": 1, "method": method} for method in (*["test_text"] * 5, "test_wait")]
     async with served(rows) as port:
@@ -153,6 +160,7 @@ async def test_answers_of_a_batch_count_while_they_wait_for_the_others(budgets: 
 
 
 async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Free what a connection held when it is cut off, without waiting for the garbage collector."""
     budgets = MemoryBudgets(20_000_000)
     monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
 
@@ -181,6 +189,8 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
 
 
 async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_ends() -> None:
+    """Free a subscription's parameters with its connection, without waiting for the garbage collector."""
+
     async def watch(node: StandIn, keys: list[bytes]) -> AsyncGenerator[int, None]:
         async def messages() -> AsyncGenerator[int, None]:
             yield len(keys)
@@ -207,6 +217,7 @@ async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_en
 
 
 def test_a_subscription_counts_the_keys_it_was_asked_with() -> None:
+    """Count the keys that a subscription was asked with."""
     from cfnode.rpc.session import LISTED_BYTES, _weight
 
     assert _weight([[b"k" * 40] * 4096, None, 5]) == 4096 * (LISTED_BYTES + 40)
@@ -234,6 +245,8 @@ print(resident() - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
 def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
+    """Give large blocks back to the system when they are freed, whatever glibc has learned."""
+
     def grown(fixed: bool) -> int:
         command = [sys.executable, "-c", BURST.format(fixed=fixed)]
         return int(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
@@ -246,6 +259,7 @@ def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
 async def test_after_a_burst_the_heap_is_trimmed_once(
     monkeypatch: pytest.MonkeyPatch, budgets: MemoryBudgets, jumping_clock: trio.testing.MockClock
 ) -> None:
+    """Trim the heap once after a burst, and not during it."""
     from cfnode.serving import allocator
 
     trimmed: list[int] = []
@@ -263,6 +277,7 @@ async def test_after_a_burst_the_heap_is_trimmed_once(
 
 
 async def test_a_client_that_is_cut_off_gets_no_more_answers(budgets: MemoryBudgets) -> None:
+    """Send nothing more to a client that is cut off, and end its connection."""
     async with served([METADATA, *METHODS]) as port, WebSocket(port) as ws:
         await ws.call("system_health")
         (budget,) = budgets._all

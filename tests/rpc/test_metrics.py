@@ -62,6 +62,7 @@ async def scraped(served: Served) -> str:
 
 
 def declared_name(sample: str) -> str:
+    """Return the declared name of a sample, without a histogram's endings."""
     for part in HISTOGRAM_PARTS:
         base = sample.removesuffix(part)
         if base in METRICS_BY_NAME and METRICS_BY_NAME[base].kind == "histogram":
@@ -86,6 +87,7 @@ async def text(make_served: MakeServed) -> str:
 
 
 async def test_a_node_exports_exactly_the_declared_metrics(text: str) -> None:
+    """Export exactly the declared metrics, with their kinds and labels."""
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     assert types == {name: metric.kind for name, metric in METRICS_BY_NAME.items()}
     exported = {declared_name(name) for name, _, _ in samples(text)}
@@ -97,6 +99,7 @@ async def test_a_node_exports_exactly_the_declared_metrics(text: str) -> None:
 
 
 async def test_values_are_those_of_the_node(served_node: Served) -> None:
+    """Export the node's own values: height, transactions, balance, channels, sizes."""
     await served_node.call("dev_newBlock", {"finalize": True})
     text = await scraped(served_node)
     assert value(text, "substrate_block_height", status="finalized") == 2
@@ -118,6 +121,7 @@ async def test_values_are_those_of_the_node(served_node: Served) -> None:
 
 
 async def test_a_killed_executor_is_a_restart(served_node: Served) -> None:
+    """Count a killed executor as a restart."""
     pid = served_node.node.executor.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -128,6 +132,7 @@ async def test_a_killed_executor_is_a_restart(served_node: Served) -> None:
 async def test_a_call_that_waited_for_the_rate_limit_is_marked(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Mark a call that waited for the rate limit."""
     limiter = RateLimiter(2)
     assert [await limiter.wait() for _ in range(3)] == [False, False, True]
     assert autojump_clock.current_time() > 0
@@ -136,6 +141,7 @@ async def test_a_call_that_waited_for_the_rate_limit_is_marked(
 async def test_the_broker_is_read_once_for_a_block(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Read the broker's figures once for a block, however often they are scraped."""
     metrics, node = served_node.node.metrics, served_node.node
     assert node.broker is not None
     account, blocks = node.broker.account, list[bytes]()
@@ -154,6 +160,7 @@ async def test_the_broker_is_read_once_for_a_block(
 
 
 async def test_an_account_that_cannot_be_read_has_no_old_balance(served_node: Served) -> None:
+    """Export no balance for an account that cannot be read: an old one would look current."""
     metrics = served_node.node.metrics
     assert value(await scraped(served_node), "cfnode_broker_flip_balance") == 1_000
 
@@ -169,6 +176,7 @@ async def test_an_account_that_cannot_be_read_has_no_old_balance(served_node: Se
 
 
 async def test_calls_of_the_broker_are_counted_by_outcome(instant: Served) -> None:
+    """Count the broker's calls by outcome, and its channels, fees and balance."""
     broker = instant.node.broker
     assert broker is not None
     with pytest.raises(Exception, match="BadOrigin"):
@@ -194,6 +202,7 @@ async def test_calls_of_the_broker_are_counted_by_outcome(instant: Served) -> No
 
 
 async def test_the_liquidity_provider_has_flip_and_free_balances(make_served: MakeServed) -> None:
+    """Export the liquidity provider's FLIP and free balances, apart from the broker's."""
     served = await funded(await provider_on(make_served))
     text = await scraped(served)
     flip = value(text, "cfnode_lp_flip_balance")
@@ -205,6 +214,7 @@ async def test_the_liquidity_provider_has_flip_and_free_balances(make_served: Ma
 
 
 async def test_without_a_state_the_provider_has_no_balance(make_served: MakeServed) -> None:
+    """Export no balance of a provider without a state, but its waiting calls."""
     served = await provider_on(make_served, broker=False)
 
     async def fail(block: bytes) -> ProviderFigures:
@@ -219,6 +229,7 @@ async def test_without_a_state_the_provider_has_no_balance(make_served: MakeServ
 
 
 async def own_account(served: Served) -> str:
+    """Return the address of the broker's account."""
     from cfnode.core import ss58
 
     assert served.node.broker is not None
@@ -226,6 +237,7 @@ async def own_account(served: Served) -> str:
 
 
 async def test_without_a_broker_key_there_are_no_metrics_of_a_broker(make_served: MakeServed) -> None:
+    """Export nothing of a broker without its key, and no age of a genesis block."""
     served = await make_served(broker=False)
     text = await scraped(served)
     assert "cfnode_broker_" not in text
@@ -233,6 +245,7 @@ async def test_without_a_broker_key_there_are_no_metrics_of_a_broker(make_served
 
 
 async def test_the_age_of_the_final_block_is_in_chain_time(make_served: MakeServed) -> None:
+    """Measure the age of the final block in chain time."""
     served = await make_served(seal="manual", finality_lag=3)
     for _ in range(6):
         await served.call("dev_newBlock")
@@ -260,6 +273,7 @@ def rule_expressions(text: str) -> list[str]:
 
 
 async def test_dashboard_and_alerts_name_only_what_a_node_exports(text: str) -> None:
+    """Name in dashboard and alerts only what a node exports."""
     queries = list(expressions(json.loads(DASHBOARD.read_text())))
     rules = rule_expressions(RULES.read_text())
     assert len(queries) > 30
@@ -284,6 +298,7 @@ def test_the_alerts_fire_when_they_should(words: tuple[str, ...]) -> None:
 
 
 def test_each_alert_is_tested() -> None:
+    """Have a test of Prometheus' own for each alert."""
     tested = RULE_TESTS.read_text()
     for alert in re.findall(r"alert: (\w+)", RULES.read_text()):
         assert tested.count(alert) >= 2, alert

@@ -21,11 +21,13 @@ class Client:
         self.outbox = Outbox(self.receive, 1, MemoryBudgets().begin(lambda: None))
 
     async def receive(self, message: Reply) -> None:
+        """Receive a message once the client reads again."""
         await self.reads.acquire()
         self.received.append(bytes(message.parts[0]))
 
 
 async def test_who_reads_nothing_is_too_slow(autojump_clock: MockClock) -> None:
+    """Cut off a client that reads nothing while messages wait."""
     client = Client()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(client.outbox.run)
@@ -40,6 +42,7 @@ async def test_who_reads_nothing_is_too_slow(autojump_clock: MockClock) -> None:
 
 
 async def test_a_pause_of_the_process_makes_no_client_slow(mock_clock: MockClock) -> None:
+    """Charge a pause of the server's own process to no client."""
     client = Client()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(client.outbox.run)

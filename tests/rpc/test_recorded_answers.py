@@ -70,6 +70,7 @@ def reason_for(recorded: dict[str, Any]) -> str | None:
 async def test_every_recorded_call_is_answered_alike_but_for_those_with_a_reason(
     tmp_path: Path, make_served: MakeServed
 ) -> None:
+    """Answer 500 recorded calls as runtime 2.2.9 did, but for four with a documented reason."""
     recorded = json.loads(shared("vectors", "chainflip", "runtime-20209-answers.json").read_text())
     served = await chain_in_the_recorded_state(tmp_path, make_served)
     unequal, reasons = [], dict.fromkeys(DIFFERENT, 0)

@@ -40,6 +40,7 @@ def jumping_clock() -> trio.testing.MockClock:
 
 
 async def test_a_header_that_drips_is_cut_off(jumping_clock: trio.testing.MockClock) -> None:
+    """Cut off a head that drips in, byte by byte."""
     async with served(ROWS) as port, Http(port) as slow, Http(port) as other:
         started = trio.current_time()
         async with trio.open_nursery() as nursery:
@@ -60,6 +61,7 @@ async def test_a_header_that_drips_is_cut_off(jumping_clock: trio.testing.MockCl
 async def test_a_body_that_drips_is_cut_off_at_the_total_deadline(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
+    """Cut off a body that drips in at the deadline for all of it."""
     async with served(ROWS) as port, Http(port) as http:
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         await http.stream.send_all(f"{head}content-length: 1000\r\n\r\n".encode())
@@ -83,6 +85,7 @@ async def test_a_body_that_drips_is_cut_off_at_the_total_deadline(
 async def test_an_idle_connection_is_kept_for_a_minute_and_closed_then(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
+    """Keep an idle connection for a minute, and close it then."""
     async with served(ROWS) as port, Http(port) as http:
         for _ in range(3):
             assert (await http.request("GET", "/health")).status == 200
@@ -94,6 +97,7 @@ async def test_an_idle_connection_is_kept_for_a_minute_and_closed_then(
 
 
 async def test_a_connection_without_a_request_is_closed(jumping_clock: trio.testing.MockClock) -> None:
+    """Close a connection that sends no request."""
     async with served(ROWS) as port, Http(port) as http:
         started = trio.current_time()
         assert await until_closed(http.stream) == b""
@@ -104,6 +108,7 @@ async def test_a_connection_without_a_request_is_closed(jumping_clock: trio.test
 async def test_a_head_has_ten_seconds_however_long_the_connection_was_idle_before(
     requests_before: int, idle_s: float, jumping_clock: trio.testing.MockClock
 ) -> None:
+    """Give a head ten seconds, however long the connection was idle before."""
     async with served(ROWS) as port, Http(port) as http:
         for _ in range(requests_before):
             assert (await http.request("GET", "/health")).status == 200
@@ -129,6 +134,7 @@ async def test_a_head_has_ten_seconds_however_long_the_connection_was_idle_befor
 async def test_a_head_that_comes_in_time_is_served_and_the_next_one_has_its_own_time(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
+    """Serve a head that comes in time, and give the next one its own time."""
     async with served(ROWS) as port, Http(port) as http:
         head = f"GET /health HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode()
         await http.stream.send_all(head[:10])
@@ -139,6 +145,7 @@ async def test_a_head_that_comes_in_time_is_served_and_the_next_one_has_its_own_
 
 
 async def test_a_quiet_websocket_that_answers_pings_stays(jumping_clock: trio.testing.MockClock) -> None:
+    """Keep a quiet WebSocket that answers pings."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         async with trio.open_nursery() as nursery:
 
@@ -155,6 +162,7 @@ async def test_a_quiet_websocket_that_answers_pings_stays(jumping_clock: trio.te
 
 
 async def test_a_dead_websocket_is_dropped(jumping_clock: trio.testing.MockClock) -> None:
+    """Drop a WebSocket that does not answer pings."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         started = trio.current_time()
         await until_closed(ws.stream)
@@ -164,6 +172,7 @@ async def test_a_dead_websocket_is_dropped(jumping_clock: trio.testing.MockClock
 async def test_a_client_that_does_not_read_its_answer_is_dropped(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
+    """Drop a client that does not read its answer."""
     ended = trio.Event()
 
     async def serve_one(port: int) -> None:
@@ -187,6 +196,7 @@ async def test_a_client_that_does_not_read_its_answer_is_dropped(
 def test_the_process_may_have_a_file_for_each_connection(
     now: int, hard: int, then: int | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Raise the limit of open files as far as the connections need, and warn where it is too low."""
     changes: list[tuple[int, tuple[int, int]]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (now, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda *change: changes.append(change))
@@ -198,6 +208,7 @@ def test_the_process_may_have_a_file_for_each_connection(
 async def test_the_server_stops_in_time_although_no_client_reads(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
+    """Stop in time although no client reads."""
     async with trio.open_nursery() as outer:
         async with served(ROWS) as port:
             clients = [await outer.start(stubborn, port) for _ in range(10)]
@@ -221,6 +232,7 @@ async def stubborn(port: int, task_status: trio.TaskStatus[None]) -> None:
 
 
 async def test_a_call_under_way_is_finished_when_the_server_stops() -> None:
+    """Finish a call that is under way when the server stops."""
     entered, release = trio.Event(), trio.Event()
 
     async def wait(node: StandIn) -> str:
@@ -243,6 +255,7 @@ async def test_a_call_under_way_is_finished_when_the_server_stops() -> None:
 
 
 async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None:
+    """Hold a bounded amount of memory for a client that reads no answers."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with served(ROWS) as port, WebSocket(port) as ws:
         body = b'{"jsonrpc":"2.0","id":1,"method":"test_large"}'
@@ -257,6 +270,7 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
 async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Cut off the heaviest clients that do not read, and serve the others."""
     budgets = MemoryBudgets(150_000_000)
     monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
     async with (
@@ -282,6 +296,7 @@ async def another_large(node: StandIn) -> str:
 
 
 def test_the_heaviest_burden_goes_first_and_counts_no_more() -> None:
+    """Evict the heaviest budget first, and count nothing of it any more."""
     budgets, gone = MemoryBudgets(100), list[str]()
     light, heavy, third = (budgets.begin(partial(gone.append, name)) for name in ("light", "heavy", "third"))
     light.add(30)
@@ -300,6 +315,8 @@ def test_the_heaviest_burden_goes_first_and_counts_no_more() -> None:
 
 
 async def test_all_answers_come_to_a_client_that_reads_late() -> None:
+    """Deliver all answers to a client that reads late."""
+
     async def slow(node: StandIn) -> str:
         await trio.lowlevel.checkpoint()
         return "x" * 400_000
@@ -320,6 +337,7 @@ async def test_all_answers_come_to_a_client_that_reads_late() -> None:
 
 
 async def test_a_million_brackets_over_both_transports_leave_the_server_alive() -> None:
+    """Survive millions of brackets over both transports."""
     bomb = b"[" * 3_000_000
     async with served(ROWS) as port, Http(port) as http, WebSocket(port) as ws:
         assert (await http.post(bomb)).json()["error"]["code"] == -32007
@@ -330,6 +348,7 @@ async def test_a_million_brackets_over_both_transports_leave_the_server_alive() 
 
 
 def test_a_port_in_use_is_an_error_with_advice() -> None:
+    """Explain a port in use, and name the flag that changes it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=rf"port {port} on 127.0.0.1 is in use.*--rpc-port"):
@@ -337,6 +356,7 @@ def test_a_port_in_use_is_an_error_with_advice() -> None:
 
 
 def test_both_loopback_addresses_have_one_port_and_a_send_timeout() -> None:
+    """Listen on both loopback addresses with one port, and give sends a timeout."""
     sockets = listen(listen_at(RpcConfig(port=0)))
     try:
         assert sockets[0].getsockname()[0] == "127.0.0.1"
@@ -349,6 +369,7 @@ def test_both_loopback_addresses_have_one_port_and_a_send_timeout() -> None:
 
 
 def test_rpc_external_listens_everywhere() -> None:
+    """Listen on all addresses with --rpc-external."""
     sockets = listen(listen_at(RpcConfig(port=0, external=True)))
     try:
         assert sockets[0].getsockname()[0] == "0.0.0.0"

@@ -51,6 +51,7 @@ STRANGER, OTHER = "203.0.113.9", "198.51.100.7"
 
 
 async def test_an_address_has_its_share_and_no_more() -> None:
+    """Give an address its share of the connections, counting an IPv6 network as one client."""
     rule, own = ConnectionShares(100, is_external=True), 100 // SHARE
     assert rule.admit(STRANGER, [Stand(STRANGER)] * (own - 1))
     assert not rule.admit(STRANGER, [Stand(STRANGER)] * own)
@@ -60,6 +61,7 @@ async def test_an_address_has_its_share_and_no_more() -> None:
 
 
 async def test_this_machine_has_nearly_all_connections_of_an_external_port_and_all_of_a_local_one() -> None:
+    """Give this machine nearly all connections of an external port, and all of a local one."""
     external, local = (ConnectionShares(100, is_external=is_external) for is_external in (True, False))
     for own in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
         assert external.admit(own, [Stand(own)] * 89)
@@ -71,6 +73,7 @@ async def test_this_machine_has_nearly_all_connections_of_an_external_port_and_a
 
 @pytest.mark.parametrize("flag", ["rate_limit_whitelist", "trusted_proxies"])
 async def test_a_proxy_that_is_whitelisted_or_trusted_may_have_all(flag: Any) -> None:
+    """Give a whitelisted or trusted proxy all connections."""
     config = RpcConfig(max_connections=8, **{flag: ("203.0.113.0/24",)})
     rule = ConnectionShares(8, is_external=True, exempt=exempt_networks(config))
     assert rule.admit(STRANGER, [Stand(STRANGER)] * 7)
@@ -81,6 +84,7 @@ async def test_a_proxy_that_is_whitelisted_or_trusted_may_have_all(flag: Any) ->
 async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Close the oldest idle HTTP connection for a new one, but none whose next request may be on its way."""
     await trio.sleep(100)
     now = trio.current_time()
     rule = ConnectionShares(8, is_external=False)
@@ -102,6 +106,7 @@ async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(
 async def test_an_address_with_its_share_loses_an_idle_connection_of_its_own(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Close an idle connection of an address's own when it has its share."""
     await trio.sleep(100)
     rule = ConnectionShares(8, is_external=False)
     other, own = Stand(OTHER, idle_since=1.0), Stand(STRANGER, idle_since=2.0)
@@ -111,6 +116,7 @@ async def test_an_address_with_its_share_loses_an_idle_connection_of_its_own(
 
 
 async def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_one() -> None:
+    """Close an idle connection of the address with most for one that has fewer."""
     rule = ConnectionShares(8, is_external=False)
     few = [Stand(f"192.0.2.{number}") for number in range(5)]
     many = [Stand(OTHER, is_idle=False), Stand(OTHER), Stand(OTHER)]
@@ -134,6 +140,7 @@ async def connect(host: str, port: int) -> trio.SocketStream:
 async def test_the_server_keeps_to_shares_and_closes_idle_connections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Keep to shares over real connections, and close one idle connection for a newcomer."""
     monkeypatch.setattr(ConnectionShares, "_is_exempt", lambda self, address: address == "127.0.0.1")
     monkeypatch.setattr(shares, "SHARE", 2)
     health = call("system_health")
@@ -187,15 +194,17 @@ class Exhausted:
         raise AssertionError
 
     async def __aenter__(self) -> None:
-        pass
+        """Open nothing: the listener is made up."""
 
     async def __aexit__(self, *error: object) -> None:
+        """Close nothing."""
         await trio.lowlevel.checkpoint()
 
 
 async def test_without_file_descriptors_a_warning_is_logged_once_a_minute_and_accepting_continues(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log once a minute that connections wait for file descriptors, and accept again afterwards."""
     accepted: list[object] = []
     log = logging.getLogger("cfnode.rpc")
 
@@ -216,6 +225,8 @@ async def test_without_file_descriptors_a_warning_is_logged_once_a_minute_and_ac
 
 
 async def test_the_metrics_port_is_served_by_the_same_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve the metrics port by the same loop."""
+
     async def render() -> bytes:
         return b"up 1\n"
 
@@ -229,6 +240,7 @@ async def test_the_metrics_port_is_served_by_the_same_loop(monkeypatch: pytest.M
 
 
 async def test_idle_clients_keep_no_other_out(mock_clock: trio.testing.MockClock) -> None:
+    """Close idle clients for new ones, oldest use first, and none that was used a moment ago."""
     mock_clock.rate = 1  # the server's end takes some time
     health = call("system_health")
     async with served([*METHODS, COUNT], max_connections=4) as port, WebSocket(port) as busy:
@@ -251,6 +263,7 @@ async def test_idle_clients_keep_no_other_out(mock_clock: trio.testing.MockClock
 
 
 async def test_a_request_on_the_way_keeps_an_idle_connection_its_place() -> None:
+    """Keep the place of an idle connection whose next request has arrived."""
     async with served(METHODS) as port, Http(port) as http:
         assert (await http.post(call("system_health"))).status == 200
         bounded = BoundedStream(http.stream, lambda: None)

@@ -59,11 +59,13 @@ def is_whole_text(received: list[Event]) -> bool:
 
 @given(st.text(max_size=300), masks)
 def test_each_text_in_one_frame_is_short(text: str, mask: bytes) -> None:
+    """Read each text in one frame without the protocol library."""
     assert short_message(frame(text.encode(), mask=mask)) == text.encode()
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 65_534 // 4, MAX_SHORT_MESSAGE_BYTES])
 def test_a_message_up_to_the_limit_is_short(size: int) -> None:
+    """Read a message up to the limit, as wsproto sees it."""
     data = frame(b"x" * size)
     assert short_message(data) == b"x" * size
     assert is_whole_text(events(data))
@@ -97,6 +99,7 @@ def test_a_message_up_to_the_limit_is_short(size: int) -> None:
     ],
 )
 def test_anything_unusual_is_left_to_wsproto(data: bytes) -> None:
+    """Leave anything unusual to wsproto: fragments, control frames, other widths, bad text."""
     assert short_message(data) is None
 
 
@@ -104,6 +107,7 @@ def test_anything_unusual_is_left_to_wsproto(data: bytes) -> None:
 def test_what_is_short_is_one_message_to_wsproto_and_leaves_nothing(
     junk: bytes, text: str, start: int, length: int, mask: bytes
 ) -> None:
+    """Read as short only what wsproto sees as one whole message with nothing left over."""
     data = frame(text.encode(), mask=mask)
     for mixed in (junk, data[:start] + junk + data[start + length :], data[:start] + data[start + length :]):
         message = short_message(mixed)
@@ -130,6 +134,7 @@ def conversations(draw: st.DrawFn) -> list[bytes]:
 
 @given(conversations(), st.lists(st.integers(0, 1500), max_size=20))
 def test_the_boundaries_of_messages_are_those_that_wsproto_sees(frames: list[bytes], cuts: list[int]) -> None:
+    """Find the boundaries of messages where wsproto finds them, however the bytes are cut."""
     data, ends, total, is_open = b"".join(frames), {0}, 0, False
     for frame in frames:
         total += len(frame)
@@ -151,6 +156,7 @@ def test_the_boundaries_of_messages_are_those_that_wsproto_sees(frames: list[byt
 
 @given(st.lists(st.binary(max_size=40), max_size=5))
 def test_no_bytes_raise(pieces: list[bytes]) -> None:
+    """Raise for no bytes."""
     boundary = FrameBoundary()
     for piece in pieces:
         boundary.follow(piece)
@@ -252,6 +258,7 @@ async def exchange(port: int, pieces: list[bytes], *, is_slow: bool) -> bytes:
 async def test_the_bytes_are_those_that_wsproto_and_the_session_give(
     name: str, is_slow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Send the bytes that wsproto and the session would send, for each kind of conversation."""
     short: list[bytes] = []
 
     def recorded(data: bytes) -> bytes | None:
@@ -295,6 +302,7 @@ async def test_frames_of_answers_and_messages_never_mix() -> None:
 
 
 async def test_the_id_of_a_subscription_comes_before_its_messages_and_calls_go_on() -> None:
+    """Send a subscription's id before its messages, and answer calls between them."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         for _ in range(20):
             await ws.stream.send_all(frame(call("tick_subscribe", 3)))

@@ -51,6 +51,7 @@ def post(body: bytes = BODY, *lines: str, target: str = "/", length: int | None 
     ],
 )
 def test_the_usual_request_is_short(data: bytes) -> None:
+    """Read the usual request in one piece, and leave what follows it."""
     request = short_request(data)
     assert request is not None
     assert data[: request.size].endswith(request.body)
@@ -89,11 +90,13 @@ def test_the_usual_request_is_short(data: bytes) -> None:
     ],
 )
 def test_anything_unusual_is_left_to_hypercorn(data: bytes) -> None:
+    """Leave anything unusual to hypercorn: other verbs, lengths, encodings, folded or repeated lines."""
     assert short_request(data) is None
 
 
 @given(st.binary(max_size=300), st.integers(0, 200), st.integers(0, 200))
 def test_no_bytes_raise(junk: bytes, start: int, length: int) -> None:
+    """Raise for no bytes, and claim no more than there are."""
     data = post()
     mixed = data[:start] + junk + data[start + length :]
     for candidate in (junk, mixed, mixed + data):
@@ -117,6 +120,7 @@ REQUESTS = {
 
 
 async def answer_to(port: int, *pieces: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Return the answer to a request in pieces, without its date."""
     async with Http(port) as http:
         for piece in pieces:
             await http.stream.send_all(piece)
@@ -128,6 +132,7 @@ async def answer_to(port: int, *pieces: bytes) -> tuple[int, dict[str, str], byt
 
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_the_answer_is_the_one_that_hypercorn_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the answer that hypercorn gives, for each kind of request."""
     short: list[object] = []
 
     def recorded(data: bytes) -> object:
@@ -144,6 +149,7 @@ async def test_the_answer_is_the_one_that_hypercorn_gives(name: str, monkeypatch
 
 
 async def test_the_head_has_the_same_bytes_as_hypercorns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the bytes of the head that hypercorn writes."""
     async with served(ROWS) as port:
         request = post().replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
         heads = []
@@ -159,6 +165,8 @@ async def test_the_head_has_the_same_bytes_as_hypercorns(monkeypatch: pytest.Mon
 async def test_a_head_that_comes_again_is_answered_with_the_same_bytes(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Answer a head that comes again with the bytes of the first time."""
+
     async def answers(port: int, *requests: bytes) -> list[bytes]:
         received = []
         async with Http(port) as http:
@@ -182,6 +190,7 @@ async def test_a_head_that_comes_again_is_answered_with_the_same_bytes(
 async def test_a_head_is_judged_once_until_tokens_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Judge a head once, and anew after the tokens were read again: a revoked token must not stay valid."""
     judged: list[bytes] = []
     judge = AccessPolicy.judge
 
@@ -210,6 +219,7 @@ async def test_a_head_is_judged_once_until_tokens_are_read_again(
 
 
 async def test_it_may_be_cut_anywhere_and_other_requests_may_follow() -> None:
+    """Serve a request that is cut anywhere, and the requests behind it."""
     async with served(ROWS) as port:
         request = post().replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
         whole = await answer_to(port, request)
@@ -235,6 +245,7 @@ async def test_it_may_be_cut_anywhere_and_other_requests_may_follow() -> None:
 
 
 async def test_a_connection_is_not_idle_while_it_answers(mock_clock: trio.testing.MockClock) -> None:
+    """Count no connection as idle while it answers."""
     mock_clock.rate = 1  # the server's end takes some time
     async with served(ROWS, max_connections=1) as port, Http(port) as busy:
         body = b'{"jsonrpc":"2.0","id":1,"method":"test_wait"}'
@@ -252,6 +263,7 @@ async def soon(node: StandIn) -> str:
 
 
 async def test_a_request_whose_answer_waits_is_parsed_and_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse and try a request once, although its answer has to wait."""
     parse, try_now, parsed, tried = jsonrpc._parse_call, Dispatcher._text_now, 0, 0
 
     def counted_parse(*arguments: Any, **named: Any) -> Any:

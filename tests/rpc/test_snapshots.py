@@ -59,6 +59,7 @@ async def hashes(served: Served) -> list[str]:
 async def test_equal_calls_give_equal_blocks_on_two_nodes_and_after_a_revert(
     make_served: MakeServed, tmp_path: Path
 ) -> None:
+    """Make equal blocks by equal calls, on two nodes and after a revert."""
     one = await make_served(start_time=START, base_path=tmp_path / "one")
     two = await make_served(start_time=START, base_path=tmp_path / "two")
     beginning = await one.call("dev_snapshot")
@@ -70,6 +71,7 @@ async def test_equal_calls_give_equal_blocks_on_two_nodes_and_after_a_revert(
 
 
 async def test_a_chain_goes_back_behind_final_blocks_with_all_that_a_test_has_set(instant: Served) -> None:
+    """Go back behind final blocks, with the pool, finality and signatures as they were."""
     node = instant.node
     address = await open_channel(instant)
     before, final = node.chain.best, node.chain.finalized
@@ -97,6 +99,7 @@ async def test_a_chain_goes_back_behind_final_blocks_with_all_that_a_test_has_se
 
 
 async def test_clients_that_follow_learn_that_the_chain_went_back(instant: Served) -> None:
+    """Notify every kind of follower that the chain went back."""
     await instant.call("dev_newBlock", None, None, True)
     before = instant.node.chain.best.number
     snapshot = await instant.call("dev_snapshot")
@@ -126,6 +129,7 @@ async def test_clients_that_follow_learn_that_the_chain_went_back(instant: Serve
 async def test_unfinalized_blocks_come_back_and_snapshots_are_bounded_and_leave_no_files(
     make_served: MakeServed, tmp_path: Path, monkeypatch: Any
 ) -> None:
+    """Bring back unfinalized blocks and forks, bound the snapshots, and leave no files."""
     monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 2)
     served = await make_served(start_time=START)
     copies = tmp_path / "chains" / "dev" / "snapshots"

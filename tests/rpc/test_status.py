@@ -13,6 +13,7 @@ from tests.support.rpc.channels import open_channel
 
 
 async def test_a_broker_with_an_open_channel(instant: Served) -> None:
+    """Report a broker's account, channels and balance, and nothing to warn of."""
     await open_channel(instant)
     url = f"http://127.0.0.1:{instant.port}"
     line = ("status", "--node", url, "--timeout", "60")

@@ -73,6 +73,7 @@ async def ask_and_stop(node: NodeProcess) -> tuple[list[Any], list[Any], list[in
 
 
 def test_a_stopping_node_answers_every_request_and_names_the_sent_transactions(tmp_path: Path) -> None:
+    """Answer every request when the node stops, and name the transaction that was sent for it."""
     Keystore(tmp_path / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
     with running_node(tmp_path, "--dev", "--dev-seal=manual", "--no-prometheus") as node:
         http_answers, ws_answers, codes = trio.run(partial(ask_and_stop, node))

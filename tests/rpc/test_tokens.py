@@ -37,10 +37,12 @@ def token_file(folder: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def bearer(secret: str) -> dict[str, str]:
+    """Return the header that carries a token."""
     return {"authorization": f"Bearer {secret}"}
 
 
 def test_a_line_has_a_name_groups_and_a_token_or_its_hash(tmp_path: Path) -> None:
+    """Read a line's name, groups and token or its hash, and accept the token alone."""
     hashed = hashlib.sha256(OPS.encode()).hexdigest()
     path = token_file(tmp_path, f"# two\n\n  shop\tbroker {SHOP}\nops broker,admin sha256:{hashed.upper()}\n")
     tokens = Tokens(path)
@@ -56,6 +58,7 @@ def test_a_line_has_a_name_groups_and_a_token_or_its_hash(tmp_path: Path) -> Non
 
 
 def test_a_token_is_in_no_repr(tmp_path: Path) -> None:
+    """Keep a token and its hash out of repr."""
     (token,) = read_tokens(token_file(tmp_path, f"shop broker {SHOP}"))
     digest = hashlib.sha256(SHOP.encode())
     for secret in (SHOP, digest.hexdigest(), repr(digest.digest())):
@@ -64,12 +67,14 @@ def test_a_token_is_in_no_repr(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o620, 0o644])
 def test_a_file_that_others_may_open_is_refused(tmp_path: Path, mode: int) -> None:
+    """Refuse a file that other users may open, and say what helps."""
     path = token_file(tmp_path, f"shop broker {SHOP}", mode)
     with pytest.raises(SecretFileError, match=f"open to other users .*mode 0{mode:o}.*chmod 600"):
         Tokens(path)
 
 
 def test_a_link_to_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
+    """Read a file through a link."""
     (tmp_path / "link").symlink_to(token_file(tmp_path, f"shop read {SHOP}"))
     assert Tokens(tmp_path / "link").guarded == set(Group)
 
@@ -100,6 +105,7 @@ LINE = "expected a line NAME GROUP"
     ],
 )
 def test_a_malformed_file_is_refused_by_line_without_the_token(tmp_path: Path, text: str, words: str) -> None:
+    """Name the malformed line without repeating its token."""
     path = token_file(tmp_path, text)
     with pytest.raises(TokenFileError) as refused:
         Tokens(path)
@@ -110,6 +116,7 @@ def test_a_malformed_file_is_refused_by_line_without_the_token(tmp_path: Path, t
 
 
 def test_a_file_that_is_too_large_or_missing_or_no_text_is_refused(tmp_path: Path) -> None:
+    """Refuse a file that is too large, missing, a directory or not text."""
     with pytest.raises(SecretFileError, match="larger than 65536 bytes"):
         Tokens(token_file(tmp_path, "#" * (MAX_TOKEN_FILE_BYTES + 1)))
     with pytest.raises(SecretFileError, match="No such file"):
@@ -140,6 +147,7 @@ async def may_spend(port: int, **headers: str) -> bool | int:
 async def test_sighup_reads_the_file_again_and_closes_revoked_websockets(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Read the file again on SIGHUP, and close the WebSockets of revoked tokens alone."""
     path = token_file(tmp_path, f"shop broker {SHOP}\nops admin,broker {OPS}")
     async with (
         served(ROWS, auth_token_file=path) as port,
@@ -164,6 +172,7 @@ async def test_sighup_reads_the_file_again_and_closes_revoked_websockets(
 async def test_a_file_that_cannot_be_used_keeps_the_tokens_before_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, mode: int
 ) -> None:
+    """Keep the earlier tokens where the new file cannot be used, and log it as an error."""
     path = token_file(tmp_path, f"shop broker {SHOP}")
     async with served(ROWS, auth_token_file=path) as port, WebSocket(port, **bearer(SHOP)) as ws:
         token_file(tmp_path, text, mode)
@@ -179,6 +188,7 @@ async def test_a_file_that_cannot_be_used_keeps_the_tokens_before_it(
 
 
 async def test_a_refused_request_names_the_scheme_and_a_closed_method_the_group(tmp_path: Path) -> None:
+    """Name the scheme to a refused request, and the group to a closed method."""
     path = token_file(tmp_path, f"shop broker {SHOP}")
     async with served(ROWS, auth_token_file=path) as port, Http(port) as http:
         missing: Any = (await http.post(SPEND)).json()["error"]
@@ -196,6 +206,7 @@ async def test_a_refused_request_names_the_scheme_and_a_closed_method_the_group(
 
 
 async def test_two_tokens_in_one_request_are_no_token(tmp_path: Path) -> None:
+    """Refuse a request with two tokens."""
     path = token_file(tmp_path, f"shop broker {SHOP}")
     async with served(ROWS, auth_token_file=path) as port:
         stream = await trio.open_tcp_stream("127.0.0.1", port)
@@ -206,6 +217,7 @@ async def test_two_tokens_in_one_request_are_no_token(tmp_path: Path) -> None:
 
 
 async def test_a_preflight_allows_the_header_of_a_token(tmp_path: Path) -> None:
+    """Allow the header of a token in a preflight."""
     path = token_file(tmp_path, f"watch read {SHOP}")
     for cors, allowed in (
         (None, "content-type, x-chainflip-sdk-version, authorization"),
@@ -217,6 +229,7 @@ async def test_a_preflight_allows_the_header_of_a_token(tmp_path: Path) -> None:
 
 
 async def test_commands_send_the_token_of_the_environment(tmp_path: Path) -> None:
+    """Send the token of the environment by commands, and name a wrong one without printing it."""
     path = token_file(tmp_path, f"watch read {SHOP}")
     async with served(ROWS, auth_token_file=path) as port:
 

@@ -11,6 +11,7 @@ from cfnode.flow.turns import GRACE_BYTES, STEP_BYTES, ClientTurn, Turns
 
 
 async def steps(turn: ClientTurn, name: str, count: int, order: list[str], size: int = 0) -> None:
+    """Take turns of a client, note each, and charge its size."""
     for _ in range(count):
         await turn.take()
         order.append(name)
@@ -25,6 +26,7 @@ async def rounds(until: trio.CancelScope, round_ends: list[int], order: list[str
 
 
 async def test_one_client_goes_on_in_a_round() -> None:
+    """Let one client take a step in a round of the loop."""
     turns, order, round_ends = Turns(), list[str](), list[int]()
     async with trio.open_nursery() as watch:
         watch.start_soon(rounds, watch.cancel_scope, round_ends, order)
@@ -37,6 +39,7 @@ async def test_one_client_goes_on_in_a_round() -> None:
 
 
 async def test_a_client_that_asks_for_little_goes_before_those_that_ask_for_much() -> None:
+    """Serve a client that asks for little before those that ask for much."""
     turns, order = Turns(), list[str]()
     async with trio.open_nursery() as nursery:
         for number in range(10):
@@ -48,6 +51,10 @@ async def test_a_client_that_asks_for_little_goes_before_those_that_ask_for_much
 
 
 async def test_who_comes_back_begins_a_little_below_the_cost_of_the_one_served_last() -> None:
+    """Start a new or returning client a little below the present cost, not at zero.
+
+    It would take all turns.
+    """
     turns = Turns()
     idle, busy = ClientTurn(turns), ClientTurn(turns)
     for _ in range(10):
@@ -60,6 +67,7 @@ async def test_who_comes_back_begins_a_little_below_the_cost_of_the_one_served_l
 
 
 async def test_a_client_that_disconnects_while_it_waits_does_not_block_the_next_turn() -> None:
+    """Pass the turn on when the client in line has left."""
     turns, order = Turns(), list[str]()
     with trio.move_on_after(0) as gone:
         await ClientTurn(turns).take()
@@ -77,6 +85,7 @@ async def test_a_client_that_disconnects_while_it_waits_does_not_block_the_next_
 
 @pytest.mark.parametrize("size", [0, 10])
 async def test_without_others_a_turn_is_a_checkpoint(size: int) -> None:
+    """Take a turn at once where no other client waits."""
     turn = ClientTurn(Turns())
     await steps(turn, "alone", 3, [], size)
     assert turn.cost == 3 * (STEP_BYTES + size)

@@ -44,6 +44,7 @@ async def test_a_node_whose_places_are_all_taken_does_not_hold_up_another_one(
     places: int,
     call: tuple[Any, ...],
 ) -> None:
+    """Answer by one node while all places of another in the same process are taken."""
     busy, idle = [await make_served(base_path=tmp_path / name) for name in ("busy", "idle")]
     begun = trio.Semaphore(0)
 
@@ -76,6 +77,7 @@ def modules(package: str) -> Iterator[ModuleType]:
 
 @pytest.mark.parametrize("package", SERVERS)
 def test_no_module_of_a_server_holds_a_limit_or_a_cache(package: str) -> None:
+    """Hold no limit or cache in a module: two nodes would share it."""
     offenders = [
         f"{module.__name__}.{name}"
         for module in modules(package)
@@ -90,6 +92,7 @@ class StandInChain:
 
 
 def test_what_a_nodes_clients_share_is_one_object_and_ends_with_the_node() -> None:
+    """Give each node's clients one shared object that ends with the node."""
     limits = PerNode(lambda: FairLimiter(1))
     first, second = (cast(Any, SimpleNamespace(chain=StandInChain())) for _ in range(2))
     of_first = weakref.ref(limits.of(first))

@@ -24,6 +24,7 @@ async def instant(make_served: MakeServed) -> Served:
 async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runtimes(
     instant: Served,
 ) -> None:
+    """Answer blocks before and after an upgrade by their own runtimes, and refuse an older release."""
     async with instant.websocket() as client:
         await client.call("state_subscribeRuntimeVersion")
         assert (await client.notification())["result"]["specVersion"] == 20_203
@@ -60,6 +61,7 @@ async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runt
 
 
 async def test_a_broker_goes_on_across_an_upgrade_to_2_3_and_swaps_on_bsc(instant: Served) -> None:
+    """Keep a broker working across an upgrade to 2.3, and swap on the chain that it brings."""
     await instant.call("broker_registerAccount")
     before = (await instant.call("chain_getHeader"))["number"]
     old = await instant.call("chain_getBlockHash", int(before, 16))

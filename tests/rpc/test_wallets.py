@@ -16,12 +16,14 @@ REMARK = "0x00001468656c6c6f"  # System.remark("hello")
 
 
 async def payload_of(served: Served, call: str, form: str) -> tuple[Any, dict[str, int]]:
+    """Return what a wallet is to sign, and the bounds that were filled in."""
     ((payload, bounds),) = [await served.call("cf_encode_non_native_call", call, 50, NAME, {"Eth": form})]
     ((_, content),) = payload.items()
     return content, bounds
 
 
 async def test_a_call_is_encoded_signed_and_executed(instant: Served) -> None:
+    """Execute a call that an Ethereum wallet has signed as typed data, once."""
     await instant.call("dev_fundAccount", NAME, hex(10**19))
     data, bounds = await payload_of(instant, REMARK, "Eip712")
     remark = next(iter(data["message"]["call"].values()))
@@ -57,6 +59,7 @@ async def test_a_call_is_encoded_signed_and_executed(instant: Served) -> None:
 
 
 async def test_a_text_message_is_encoded_for_a_wallet_that_displays_text(instant: Served) -> None:
+    """Encode a call as text for wallets that display text, of Ethereum and of Solana."""
     text, bounds = await payload_of(instant, REMARK, "PersonalSign")
     end = f"/nonce:0/expiry_block:{bounds['expiry_block']}"
     assert text == f"/network:Chainflip-Development/version:20300/call:{REMARK[2:]}{end}"
@@ -65,6 +68,7 @@ async def test_a_text_message_is_encoded_for_a_wallet_that_displays_text(instant
 
 
 async def test_what_is_no_call_is_refused(instant: Served) -> None:
+    """Refuse bytes that are not a call."""
     error = await instant.error("cf_encode_non_native_call", "0xffff", 50, 0, {"Eth": "Eip712"})
     assert error == {
         "code": -32021,
@@ -95,6 +99,7 @@ async def account_channel(served: Served, **changes: Any) -> tuple[str, dict[str
 
 
 async def test_a_broker_creates_an_account_for_a_user_without_flip(instant: Served) -> None:
+    """Create an account for a user without FLIP, and fund it from the deposit."""
     await instant.call("broker_register_account")
     method, named = await account_channel(instant)
     channel = await instant.call(method, *named.values())
@@ -125,6 +130,7 @@ async def test_a_broker_creates_an_account_for_a_user_without_flip(instant: Serv
 
 
 async def test_a_refused_request_takes_no_nonce_and_opens_nothing(instant: Served) -> None:
+    """Refuse a request whose signature does not fit without using a nonce."""
     await instant.call("broker_register_account")
     broker = ss58.encode(instant.node.broker.account, 2112)  # type: ignore[union-attr]
     nonce = await instant.call("system_accountNextIndex", broker)

@@ -51,6 +51,7 @@ ROWS = (*METHODS, COUNT, FLOOD, STUMBLE)
 
 
 async def test_calls_are_answered_in_order() -> None:
+    """Answer calls in their order."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         assert ws.status == 101
         for _ in range(3):
@@ -59,6 +60,7 @@ async def test_calls_are_answered_in_order() -> None:
 
 
 async def test_a_batch_of_one_is_answered_with_an_array_of_one() -> None:
+    """Answer a batch of one with an array of one."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         await ws.send(b'[{"jsonrpc":"2.0","id":"u-1","method":"system_health","params":[]}]')
         answer = await ws.message()
@@ -67,6 +69,7 @@ async def test_a_batch_of_one_is_answered_with_an_array_of_one() -> None:
 
 
 async def test_binary_messages_are_read_like_text() -> None:
+    """Read binary messages as text."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"system_health"}', opcode=2)
         assert (await ws.message())["id"] == 1
@@ -74,6 +77,7 @@ async def test_binary_messages_are_read_like_text() -> None:
 
 @pytest.mark.parametrize("body", [b"{", b"[" * 30_000, b"", b'{"a":' * 30_000])
 async def test_what_is_no_json_is_a_parse_error_and_the_connection_stays(body: bytes) -> None:
+    """Answer what is not JSON with a parse error, and keep the connection."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         await ws.send(body)
         assert (await ws.message())["error"]["code"] == -32700
@@ -81,6 +85,7 @@ async def test_what_is_no_json_is_a_parse_error_and_the_connection_stays(body: b
 
 
 async def test_a_subscription_gives_its_id_first_then_its_messages_until_unsubscribed() -> None:
+    """Send a subscription's id, then its messages, until it is ended once."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_subscribeCount","params":[2]}')
         identity = (await ws.message())["result"]
@@ -96,6 +101,7 @@ async def test_a_subscription_gives_its_id_first_then_its_messages_until_unsubsc
 
 
 async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() -> None:
+    """Allow more subscriptions than messages may wait to a client that reads."""
     call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [2]}
     async with served(ROWS, message_buffer=4) as port, WebSocket(port) as ws:
         await ws.send(json.dumps([call | {"id": number} for number in range(100)]).encode())
@@ -111,6 +117,7 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
 async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Cut off the client with most subscriptions when their memory is used up."""
     budgets = MemoryBudgets(100 * SUBSCRIPTION_BYTES)
     monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
     call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [0]}
@@ -127,6 +134,7 @@ async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
 
 
 async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered() -> None:
+    """Start a subscription of a batch after the batch is answered."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": {"last": 0}}
         await ws.send(json.dumps([call | {"id": 1}, call | {"id": 2}]).encode())
@@ -135,6 +143,7 @@ async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered(
 
 
 async def test_a_subscription_that_is_refused_at_its_start_is_an_error() -> None:
+    """Refuse a subscription at its start with an error, without using up its place."""
     async with served(ROWS, max_subscriptions=1) as port, WebSocket(port) as ws:
         error = (await ws.call("test_subscribeCount", 2_000_000))["error"]
         assert error == {"code": -32020, "message": "that is too far"}
@@ -143,6 +152,7 @@ async def test_a_subscription_that_is_refused_at_its_start_is_an_error() -> None
 
 
 async def test_a_stream_that_breaks_ends_alone() -> None:
+    """End a stream that breaks, alone."""
     async with served(ROWS) as port, WebSocket(port) as ws:
         identity = (await ws.call("test_stumble"))["result"]
         assert [(await ws.notification())["result"] for _ in range(2)] == [1, 2]
@@ -151,6 +161,7 @@ async def test_a_stream_that_breaks_ends_alone() -> None:
 
 
 async def test_one_subscription_too_many_is_refused_and_room_comes_back() -> None:
+    """Refuse one subscription too many, and accept one again when another has ended."""
     async with served(ROWS, max_subscriptions=2) as port, WebSocket(port) as ws:
         ids = [(await ws.call("test_subscribeCount", 0))["result"] for _ in range(2)]
         assert (await ws.call("test_subscribeCount", 0))["error"] == {
@@ -163,6 +174,7 @@ async def test_one_subscription_too_many_is_refused_and_room_comes_back() -> Non
 
 
 async def test_a_subscriber_that_stops_reading_is_cut_off_and_others_are_not() -> None:
+    """Cut off a subscriber that stops reading, and no other client."""
     async with served(ROWS) as port, WebSocket(port) as slow, WebSocket(port) as other:
         await slow.send(b'{"jsonrpc":"2.0","id":1,"method":"test_subscribeFlood"}')
         with trio.fail_after(20), pytest.raises((EOFError, trio.BrokenResourceError)):
@@ -173,6 +185,7 @@ async def test_a_subscriber_that_stops_reading_is_cut_off_and_others_are_not() -
 
 
 async def test_a_client_that_vanishes_ends_its_pushes() -> None:
+    """End the stream of a client that vanishes."""
     ended = trio.Event()
 
     async def watched(node: StandIn) -> AsyncGenerator[int, None]:
@@ -196,6 +209,7 @@ async def test_a_client_that_vanishes_ends_its_pushes() -> None:
 
 
 async def test_slow_calls_do_not_hold_up_quick_ones() -> None:
+    """Answer quick calls while slow ones wait."""
     release = trio.Event()
 
     async def wait(node: StandIn) -> str:
@@ -210,6 +224,7 @@ async def test_slow_calls_do_not_hold_up_quick_ones() -> None:
 
 
 async def test_compression_is_never_negotiated() -> None:
+    """Negotiate no compression: a small message could expand to a huge one."""
     offer = "permessage-deflate; client_max_window_bits"
     async with served(ROWS) as port, WebSocket(port, sec_websocket_extensions=offer) as ws:
         assert ws.status == 101
@@ -221,6 +236,7 @@ TOO_BIG = {"code": -32007, "message": "Request is too big", "data": "Exceeded ma
 
 
 async def test_a_message_over_the_limit_is_refused_and_the_connection_goes_on() -> None:
+    """Refuse a message over the limit, and keep the connection with its subscriptions."""
     async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
         opened = await ws.call("test_subscribeCount", 0)
         assert (await ws.notification())["result"] == 0
@@ -242,6 +258,7 @@ async def test_a_call_in_one_frame_over_the_limit_is_refused_like_any_message() 
 
 
 async def test_a_message_over_the_limit_in_pieces_is_refused_once_and_skipped() -> None:
+    """Refuse a message over the limit in pieces once, and skip its rest."""
     async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
         await ws.send(b" " * 6_000, final=False)
         await ws.send(b" " * 6_000, opcode=0, final=False)
@@ -274,6 +291,7 @@ async def test_a_malformed_frame_ends_the_connection_with_its_code(
 
 
 async def test_endless_fragments_end_the_connection() -> None:
+    """End the connection of a client whose fragments do not end."""
     async with served(ROWS, max_request_size=100_000) as port, WebSocket(port) as ws:
         await ws.send(b" ", final=False)
         with trio.fail_after(30), pytest.raises((EOFError, trio.BrokenResourceError)):
@@ -282,6 +300,7 @@ async def test_endless_fragments_end_the_connection() -> None:
 
 
 async def test_the_server_sends_a_close_frame_when_it_stops() -> None:
+    """Send a close frame with its code when the server stops."""
     async with trio.open_nursery() as nursery:
         opened: Any = trio.Event()
 
@@ -308,6 +327,7 @@ WAIT = Method("test_waitFor", wait_for, params=(Param("text", TEXT),))
 
 
 async def test_what_a_connection_keeps_waiting_is_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound the bytes of waiting calls of a connection, and free them with the answers."""
     monkeypatch.setattr("tests.rpc.test_websocket.GATE", gate := trio.Event())
 
     def call(identity: int) -> bytes:
@@ -329,6 +349,7 @@ async def test_what_a_connection_keeps_waiting_is_weighed(monkeypatch: pytest.Mo
 
 
 async def test_what_a_subscription_was_asked_with_counts_while_it_lasts() -> None:
+    """Count a subscription's parameters while it lasts."""
     async with served([COUNT], max_request_size=1000) as port, WebSocket(port) as ws:
         padded = [3, "x" * 800]
         opened = [await ws.call("test_subscribeCount", *padded) for _ in range(3)]
@@ -351,6 +372,7 @@ PATIENT = Subscription(
 
 
 async def test_a_patient_stream_waits_for_its_reader_and_leaves_room_to_others() -> None:
+    """Let a patient stream wait for its reader, and leave room to other subscriptions."""
     async with served([PATIENT, COUNT], message_buffer=8) as port, WebSocket(port) as ws:
         for _ in range(2):
             await ws.call("test_patientFlood")

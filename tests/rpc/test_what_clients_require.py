@@ -29,6 +29,7 @@ __all__ = ["metadata"]  # a fixture
 
 @pytest.mark.parametrize("case", REQUIRED)
 async def test_a_result_is_what_the_clients_parsers_require(metadata: Metadata, case: str) -> None:
+    """Give each result the form that the published clients' parsers require."""
     name, params, cases = (CASES | MORE_CASES).get(case, (case, PARAMS.get(case, []), {}))
     answer = await ask(metadata, name, *params, **cases)
     assert answer not in ([], {}, None), "a list without entries says nothing of their form"
@@ -65,6 +66,7 @@ ON_A_NODE: dict[str, tuple[list[Any], Requirement]] = {
 
 
 async def test_a_development_node_answers_as_the_parsers_require(instant: Served) -> None:
+    """Answer from a development node in the forms that the parsers require."""
     await instant.call("broker_register_account")
     problems = []
     for method, (params, wanted) in ON_A_NODE.items():
@@ -73,6 +75,7 @@ async def test_a_development_node_answers_as_the_parsers_require(instant: Served
 
 
 async def test_a_channel_for_a_wallets_account_is_as_the_parsers_require(instant: Served) -> None:
+    """Open a channel for a wallet's account with an answer that the parsers accept."""
     await instant.call("broker_register_account")
     remark = f"0x00005400{EVM_ADDRESS[2:]}"  # System.remark of the SCALE form of Eth(address)
     payload, bounds = await instant.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "PersonalSign"})
@@ -83,6 +86,7 @@ async def test_a_channel_for_a_wallets_account_is_as_the_parsers_require(instant
 
 
 async def test_rewards_have_the_format_that_the_parsers_require() -> None:
+    """Return rewards in the format of the parsers and of the official example."""
     rewards = await ask(ours("2.3.0"), REWARDS_METHOD, AccountRole="Validator")
     assert failures(rewards, REWARDS) == []
     assert differences(rewards, example(REWARDS_METHOD), "", False) == []
@@ -107,6 +111,7 @@ def required_methods() -> set[str]:
 
 
 def test_no_row_of_what_clients_require_is_forgotten() -> None:
+    """Cover each method that the clients' parsers read."""
     held = {case.partition(".")[0] for case in (*REQUIRED, *ON_A_NODE)} | {WALLETS_CHANNEL, REWARDS_METHOD}
     required = required_methods()
     assert len(required) > 50

@@ -50,6 +50,7 @@ def refusal(row: Row, params: Any) -> str | None:
 
 
 def by_name(row: Row, values: list[Any]) -> dict[str, Any]:
+    """Return parameters by name."""
     return dict(zip((param.name for param in row.params), values, strict=False))
 
 
@@ -67,6 +68,7 @@ def is_named(row: Row, words: str) -> bool:
 
 
 def test_a_wrong_type_is_refused_in_each_place_of_each_method() -> None:
+    """Refuse a wrong type in each place of each method, by position and by name, in words that name it."""
     source = random.Random(1)
     for row in ROWS:
         for place, param in enumerate(row.params):
@@ -85,6 +87,7 @@ def test_a_wrong_type_is_refused_in_each_place_of_each_method() -> None:
 
 
 def test_a_parameter_that_is_missing_at_the_end_is_named_by_our_methods_alone() -> None:
+    """Name a missing parameter in our own methods, and answer in the official words elsewhere."""
     for row in ROWS:
         place = next((index for index, param in enumerate(row.params) if not param.optional), None)
         if place is None:
@@ -96,6 +99,7 @@ def test_a_parameter_that_is_missing_at_the_end_is_named_by_our_methods_alone() 
 
 
 def test_what_makes_sense_but_for_one_place_is_taken_or_refused_in_words() -> None:
+    """Accept nearly sane parameters, or refuse them in words."""
     for row in ROWS:
         for values in mutated(sane(row), row.name, 12):
             for params in (values, by_name(row, values)):

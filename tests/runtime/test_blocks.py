@@ -22,16 +22,19 @@ ORDER = BuildOrder(PARENT, 1, (pre_runtime_item(5),), [(b"timstap0", b"now")], [
 
 
 def build(order: BuildOrder, base: dict[bytes, bytes] = BASE, steps: float = 0.0) -> BuiltBlock:
+    """Build a block on a state; the clock advances by `steps` at each look."""
     ticks = count()
     return build_block(Toy(), Journal(MemoryState(base)), order, lambda: next(ticks) * steps)
 
 
 def execute(built: BuiltBlock, base: dict[bytes, bytes] = BASE) -> None:
+    """Execute a built block on its parent's state and check the root."""
     changes = execute_block(Toy(), Journal(MemoryState(base)), built.header, built.body)
     assert changes.root == built.header.state_root
 
 
 def test_a_built_block_holds_inherents_and_candidates_and_executes_to_the_same_state() -> None:
+    """Build a block of inherents, then candidates, that executes to the same state."""
     built = build(replace(ORDER, candidates=[put(b"a", b"1"), put(b"b", b"2")]))
     assert built.body == [put(b"timstap0", b"now"), put(b"a", b"1"), put(b"b", b"2")]
     assert (built.header.parent_hash, built.header.number) == (PARENT, 1)
@@ -42,6 +45,7 @@ def test_a_built_block_holds_inherents_and_candidates_and_executes_to_the_same_s
 
 
 def test_a_candidate_that_can_never_be_included_is_refused_and_leaves_no_changes() -> None:
+    """Refuse a candidate that can never be included, with its reason, and undo what it has written."""
     stale, trap, good = extrinsic(b"s", b"1"), extrinsic(b"t", b"lost\0"), put(b"a", b"1")
     built = build(replace(ORDER, candidates=[stale, trap, good]))
     assert built.body[1:] == [good]
@@ -53,6 +57,7 @@ def test_a_candidate_that_can_never_be_included_is_refused_and_leaves_no_changes
 
 
 def test_a_candidate_that_does_not_fit_is_neither_included_nor_refused() -> None:
+    """Skip a candidate that does not fit, for a later block, and stop after too many of them."""
     built = build(replace(ORDER, candidates=[extrinsic(b"x"), put(b"a", b"1")]))
     assert (built.body[1:], built.refused) == ([put(b"a", b"1")], [])
     full = [extrinsic(b"x", bytes([i])) for i in range(MAX_SKIPPED)]
@@ -60,6 +65,7 @@ def test_a_candidate_that_does_not_fit_is_neither_included_nor_refused() -> None
 
 
 def test_no_candidate_is_tried_after_the_deadline() -> None:
+    """Try no candidate after the deadline: the slot would be missed."""
     candidates = [put(b"%d" % i, b"") for i in range(10)]
     built = build(replace(ORDER, candidates=candidates), steps=0.3)
     assert built.body[1:] == candidates[:3]
@@ -67,16 +73,20 @@ def test_no_candidate_is_tried_after_the_deadline() -> None:
 
 
 def test_an_open_transaction_of_a_call_is_rolled_back() -> None:
+    """Roll back a transaction that a call has left open."""
     built = build(replace(ORDER, candidates=[extrinsic(b"o", b"open\0v"), put(b"a", b"1")]))
     assert b"open" not in built.changes.storage[TOP]
 
 
 def test_only_inherents_are_applied_in_that_mode() -> None:
+    """Apply inherents alone where the runtime demands it."""
     built = build(replace(ORDER, candidates=[put(b"a", b"1")]), BASE | {b"only-inherents": b"1"})
     assert built.body == [put(b"timstap0", b"now")]
 
 
 def test_a_refused_inherent_ends_the_building() -> None:
+    """End the building when an inherent is refused: the block would be invalid."""
+
     class Strict(Toy):
         def BlockBuilder_apply_extrinsic(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
             return bytes.fromhex("010105")
@@ -87,6 +97,7 @@ def test_a_refused_inherent_ends_the_building() -> None:
 
 @pytest.mark.parametrize("field", ["state_root", "extrinsics_root", "digest"])
 def test_a_header_that_does_not_match_is_refused(field: str) -> None:
+    """Refuse a header whose roots or digest differ from what the execution gives."""
     built = build(replace(ORDER, candidates=[put(b"a", b"1")]))
     wrong = {"digest": (*built.header.digest, pre_runtime_item(6))}.get(field, b"\x01" * 32)
     header = replace(built.header, **{field: wrong})
@@ -104,6 +115,7 @@ def test_a_header_that_does_not_match_is_refused(field: str) -> None:
 
 
 def test_a_changed_body_is_refused() -> None:
+    """Refuse a body with an extrinsic missing, added or moved, or one that traps."""
     built = build(replace(ORDER, candidates=[put(b"a", b"1")]))
     for body in (built.body[:1], [*built.body, built.body[0]], [built.body[1], built.body[0]]):
         with pytest.raises(BlockRefused):

@@ -23,6 +23,7 @@ AT = BlockSource(GENESIS.hash)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with the toy chain's genesis."""
     with toy_store(tmp_path / "db") as opened:
         yield opened
 
@@ -45,6 +46,7 @@ class LongCall:
         self.ended = trio.Event()
 
     async def make(self) -> None:
+        """Make the call, and note its process or its end."""
         try:
             self.pid = int(await self._executor.call(AT, "Toy_wait", str(self._gate).encode()))
         except ExecutorDied as error:
@@ -52,22 +54,26 @@ class LongCall:
         self.ended.set()
 
     async def begin(self, nursery: trio.Nursery) -> None:
+        """Start the call and wait until its process works on it."""
         nursery.start_soon(self.make)
         with trio.fail_after(30):
             while not self._gate.with_suffix(".begun").exists():  # noqa: ASYNC110 - another process makes it
                 await trio.sleep(0.001)
 
     def end(self) -> None:
+        """Let the call end."""
         self._gate.touch()
 
 
 async def get(executor: Executor, key: bytes = b"old") -> bytes:
+    """Return a value of the genesis state by a call."""
     return await executor.call(AT, "Toy_get", key)
 
 
 async def test_a_call_that_waits_for_a_long_one_is_made_elsewhere_up_to_the_limit(
     store: Store, tmp_path: Path
 ) -> None:
+    """Make a call elsewhere when it would wait for a long one, up to the limit of processes."""
     waiting: list[bytes] = []
 
     async def wait(executor: Executor) -> None:
@@ -92,6 +98,7 @@ async def test_a_call_that_waits_for_a_long_one_is_made_elsewhere_up_to_the_limi
 
 
 async def test_by_default_calls_wait_for_each_other(store: Store, tmp_path: Path) -> None:
+    """Keep to one process by default, in which calls wait for each other."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor, trio.open_nursery() as nursery:
         call = LongCall(executor, tmp_path / "gate")
         await call.begin(nursery)
@@ -104,6 +111,7 @@ async def test_by_default_calls_wait_for_each_other(store: Store, tmp_path: Path
 async def test_a_process_gets_calls_once_it_has_loaded_the_runtime(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Send calls to a process only once it has loaded the runtime, which takes seconds."""
     loading = tmp_path / "loading"
     monkeypatch.setenv("TOY_LOADING", str(loading))
     answered = trio.Event()
@@ -134,6 +142,7 @@ async def test_a_process_gets_calls_once_it_has_loaded_the_runtime(
 
 
 async def test_all_processes_see_the_blocks_before_and_after_them(store: Store, tmp_path: Path) -> None:
+    """Give every process the blocks before its start and after it."""
     async with Executor.start(store, runtimes=RUNTIMES, call_processes=2) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         long = [LongCall(executor, tmp_path / f"gate{number}") for number in range(2)]
@@ -161,6 +170,7 @@ async def test_all_processes_see_the_blocks_before_and_after_them(store: Store, 
 async def test_a_killed_process_fails_the_call_that_it_makes_and_no_other(
     store: Store, tmp_path: Path
 ) -> None:
+    """Fail only the call that a killed process makes."""
     async with Executor.start(store, runtimes=RUNTIMES, call_processes=2) as executor:
         long = [LongCall(executor, tmp_path / f"gate{number}") for number in range(3)]
         async with trio.open_nursery() as nursery:
@@ -180,6 +190,7 @@ async def test_a_killed_process_fails_the_call_that_it_makes_and_no_other(
 async def test_processes_without_calls_are_ended_and_started_again(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End processes that have had no calls for a while, and start them again when they are needed."""
     monkeypatch.setattr(call_workers, "IDLE_WORKER_LIFE_S", 0.05)
     async with Executor.start(store, runtimes=RUNTIMES, call_processes=2) as executor:
         for turn in range(2):

@@ -37,6 +37,7 @@ _KEPT: dict[str, Subject] = {}
 
 @pytest.fixture(params=NAMES)
 def chain(request: pytest.FixtureRequest) -> Subject:
+    """Return each chain in turn: in the development runtime, the counter and the official runtime."""
     name = request.param
     if name not in _KEPT:
         _KEPT[name] = subject(name, lambda: request.getfixturevalue("berghain_spec"))
@@ -45,17 +46,20 @@ def chain(request: pytest.FixtureRequest) -> Subject:
 
 @pytest.fixture
 def store(chain: Subject, tmp_path: Path) -> Iterator[Store]:
+    """Open a store with the chain's genesis."""
     with chain.store(tmp_path / "db") as opened:
         yield opened
 
 
 @asynccontextmanager
 async def running(store: Store) -> AsyncIterator[Executor]:
+    """Run an executor on a store."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         yield executor
 
 
 async def build(executor: Executor, parent: Header, candidates: list[bytes]) -> BuiltBlock:
+    """Build a block on a parent with the inherents of its slot."""
     slot = SLOT + parent.number + 1
     inherents = [
         (b"timstap0", (slot * 6_000).to_bytes(8, "little")),
@@ -65,12 +69,14 @@ async def build(executor: Executor, parent: Header, candidates: list[bytes]) -> 
 
 
 async def keep(executor: Executor, store: Store, built: BuiltBlock) -> Header:
+    """Store a built block and send it to the executor."""
     header = sealed(built.header, bytes(64))
     await executor.overlay_added(store.add_block(header, built.body, built.changes))
     return header
 
 
 async def test_version_and_metadata_are_returned(chain: Subject, store: Store) -> None:
+    """Answer version and metadata."""
     async with running(store) as executor:
         at = BlockSource(chain.genesis.hash)
         version = RuntimeVersion.decode(await executor.call(at, "Core_version"))
@@ -80,6 +86,7 @@ async def test_version_and_metadata_are_returned(chain: Subject, store: Store) -
 
 
 async def test_failures_are_of_the_same_kinds_and_fail_one_call(chain: Subject, store: Store) -> None:
+    """Raise each kind of failure for one call, and go on in the same process."""
     at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         await executor.call(at, "Core_version")
@@ -97,6 +104,7 @@ async def test_failures_are_of_the_same_kinds_and_fail_one_call(chain: Subject, 
 
 
 async def test_extrinsics_are_validated_and_tried(chain: Subject, store: Store) -> None:
+    """Validate an extrinsic and refuse a stale one, in validation and in a dry run."""
     at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         assert (await executor.validate(at, 2, chain.good(0)))[:1] == b"\0"
@@ -107,6 +115,7 @@ async def test_extrinsics_are_validated_and_tried(chain: Subject, store: Store) 
 async def test_a_built_block_executes_to_the_same_changes_again_and_again(
     chain: Subject, store: Store
 ) -> None:
+    """Execute a built block to the same changes each time, and build on a finalized one."""
     async with running(store) as executor:
         head = chain.genesis
         for number in range(3):
@@ -124,6 +133,7 @@ async def test_a_built_block_executes_to_the_same_changes_again_and_again(
 
 
 async def test_one_flipped_bit_is_refused_wherever_it_is(chain: Subject, store: Store) -> None:
+    """Refuse a block in which one bit of root, body or length differs, and accept the true one after it."""
     async with running(store) as executor:
         one = await keep(executor, store, await build(executor, chain.genesis, [chain.good(0)]))
         built = await build(executor, one, [chain.good(1)])
@@ -143,10 +153,12 @@ async def test_one_flipped_bit_is_refused_wherever_it_is(chain: Subject, store: 
 
 
 def flipped(data: bytes) -> bytes:
+    """Return bytes whose last bit is flipped."""
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
 async def test_one_flipped_bit_of_the_state_is_refused(chain: Subject, tmp_path: Path) -> None:
+    """Refuse a block on a state that differs in one entry which it does not read."""
     with chain.store(tmp_path / "right") as right:
         async with running(right) as executor:
             built = await build(executor, chain.genesis, [chain.good(0)])
@@ -163,6 +175,7 @@ async def test_one_flipped_bit_of_the_state_is_refused(chain: Subject, tmp_path:
 async def test_on_a_proof_missing_keys_are_named_until_the_answer_equals_the_states(
     chain: Subject, store: Store
 ) -> None:
+    """Name the missing keys of a proof one by one, until the call gives the answer of the state."""
     at = BlockSource(chain.genesis.hash)
     with store.state(chain.genesis.hash) as state:
         async with running(store) as executor:
@@ -195,6 +208,7 @@ async def outcome(
 async def test_a_recorded_proof_answers_as_the_state_does_and_needs_each_of_its_entries(
     chain: Subject, store: Store
 ) -> None:
+    """Record a proof that answers as the state does and of which each entry is needed."""
     at, code, root = BlockSource(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
     async with running(store) as executor:
         validation = "TaggedTransactionQueue_validate_transaction", b"\x02" + chain.good(0) + at.hash
@@ -211,6 +225,7 @@ async def test_a_recorded_proof_answers_as_the_state_does_and_needs_each_of_its_
 
 
 async def test_malformed_arguments_fail_on_a_proof_as_on_the_state(chain: Subject, store: Store) -> None:
+    """Fail over a proof with the trap that the state gives, for malformed arguments and unknown functions."""
     at, code, root = BlockSource(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
     nonsense = "BlockBuilder_apply_extrinsic", b"\x04\xff"
     async with running(store) as executor:
@@ -224,6 +239,7 @@ async def test_malformed_arguments_fail_on_a_proof_as_on_the_state(chain: Subjec
 
 
 async def test_a_killed_process_fails_no_call(chain: Subject, store: Store) -> None:
+    """Start a killed process anew without failing a call."""
     at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         before = await executor.call(at, "Core_version")

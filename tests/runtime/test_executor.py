@@ -52,17 +52,20 @@ AT = BlockSource(GENESIS.hash)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with the toy chain's genesis."""
     with toy_store(tmp_path / "db") as opened:
         yield opened
 
 
 @asynccontextmanager
 async def running(store: Store) -> AsyncIterator[Executor]:
+    """Run an executor on a store."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         yield executor
 
 
 def gone(pid: int) -> bool:
+    """Return whether no process has this id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -71,6 +74,7 @@ def gone(pid: int) -> bool:
 
 
 async def test_a_call_reads_the_state_of_its_block_and_its_writes_are_discarded(store: Store) -> None:
+    """Read the state of the call's block, and discard what the call writes."""
     async with running(store) as executor:
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
         assert await executor.call(AT, "Toy_next", b"old") == b""
@@ -80,6 +84,7 @@ async def test_a_call_reads_the_state_of_its_block_and_its_writes_are_discarded(
 
 
 async def test_a_chain_grows_by_built_and_executed_blocks_and_forks(store: Store) -> None:
+    """Grow a chain with forks, and read each block's own state until it is discarded."""
     async with running(store) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         two = await extend(executor, store, one, [put(b"a", b"2")])
@@ -98,6 +103,7 @@ async def test_a_chain_grows_by_built_and_executed_blocks_and_forks(store: Store
 
 
 async def test_a_block_whose_header_does_not_match_is_refused(store: Store) -> None:
+    """Refuse a block whose header does not match or that has no seal."""
     async with running(store) as executor:
         built = await executor.build_block(GENESIS.hash, [pre_runtime_item(1)], [], [put(b"a", b"1")], 5.0)
         with pytest.raises(BlockRefused, match="state root"):
@@ -110,6 +116,7 @@ async def test_a_block_whose_header_does_not_match_is_refused(store: Store) -> N
 
 
 async def test_errors_of_the_process_keep_their_type_and_the_process_stays(store: Store) -> None:
+    """Keep the type and text of an error over the process border, without ending the process."""
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         pid = executor.pid
@@ -126,6 +133,7 @@ async def test_errors_of_the_process_keep_their_type_and_the_process_stays(store
 
 
 def test_each_error_is_a_verdict_or_a_local_fault() -> None:
+    """Sort every error as a verdict of the runtime or a fault of this machine: only verdicts blame a peer."""
     kinds = [kind for base in RuntimeCallError.__subclasses__() for kind in base.__subclasses__()]
     assert RuntimeCallError.__subclasses__() == [Verdict, LocalFault]
     assert {kind for kind in kinds if issubclass(kind, Verdict)} == {
@@ -134,6 +142,7 @@ def test_each_error_is_a_verdict_or_a_local_fault() -> None:
 
 
 async def test_a_fault_of_this_machine_is_no_verdict_of_the_runtime(store: Store) -> None:
+    """Report a missing module, file or node as a fault of this machine, not of the runtime."""
     async with running(store) as executor:
         pid = int(await executor.call(AT, "Toy_pid"))
         with pytest.raises(HostFault, match=r"ModuleNotFoundError.*no_such_module"):
@@ -146,6 +155,7 @@ async def test_a_fault_of_this_machine_is_no_verdict_of_the_runtime(store: Store
 
 
 async def test_a_process_without_memory_is_replaced(store: Store) -> None:
+    """Replace a process that has no memory left, within a call and at its answer."""
     async with running(store) as executor:
         pids = [int(await executor.call(AT, "Toy_pid"))]
         with pytest.raises(OutOfMemory, match="no memory is left"):
@@ -161,6 +171,8 @@ async def test_a_process_without_memory_is_replaced(store: Store) -> None:
 async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grants_one(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Fail calls while the system refuses a process, and answer again when it grants one."""
+
     def refusal(error: Exception) -> Callable[..., None]:
         def refuse(*_: object) -> None:
             raise error
@@ -181,6 +193,7 @@ async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grant
 
 
 async def test_a_call_on_a_proof_names_the_missing_key(store: Store) -> None:
+    """Name the key that a proof lacks, answer with it, and refuse a forged proof."""
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     proof = ProofSource(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
     async with running(store) as executor:
@@ -196,10 +209,12 @@ async def test_a_call_on_a_proof_names_the_missing_key(store: Store) -> None:
 
 
 def replace_nodes(proof: ProofSource, nodes: list[bytes]) -> ProofSource:
+    """Return a proof with other nodes."""
     return ProofSource(proof.root, nodes, proof.code)
 
 
 async def test_outputs_and_changes_of_any_size_arrive_complete(store: Store) -> None:
+    """Deliver outputs and changes of any size whole."""
     async with running(store) as executor:
         for size in (
             0,
@@ -219,6 +234,7 @@ async def test_outputs_and_changes_of_any_size_arrive_complete(store: Store) -> 
 
 
 async def test_calls_in_one_message_are_independent_and_answered_in_order(store: Store) -> None:
+    """Answer the calls of one message in order, each on the state alone; the first failure fails all."""
     calls = [
         ("Toy_write", b"new"),
         ("Toy_get", b"new"),
@@ -237,6 +253,7 @@ async def test_calls_in_one_message_are_independent_and_answered_in_order(store:
 async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_answered(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse a message that is too large, and answer the next one."""
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         monkeypatch.setattr("cfnode.runtime.frames.MAX_FRAME", 1000)
@@ -246,6 +263,7 @@ async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_answer
 
 
 async def test_many_callers_are_answered_each_with_its_own_answer(store: Store) -> None:
+    """Give each of many callers its own answer."""
     answers: dict[int, bytes] = {}
 
     async def ask(size: int) -> None:
@@ -258,6 +276,7 @@ async def test_many_callers_are_answered_each_with_its_own_answer(store: Store) 
 
 
 async def test_cancelled_callers_do_not_disturb_the_others(store: Store) -> None:
+    """Answer correctly after callers were cancelled at various moments."""
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         for patience in (0.0, 0.0005, 0.001, 0.002, 0.005):
@@ -268,6 +287,7 @@ async def test_cancelled_callers_do_not_disturb_the_others(store: Store) -> None
 
 
 async def test_a_runaway_call_fails_only_itself(store: Store) -> None:
+    """End a runaway call at its deadline with its process, and answer the next one."""
     async with running(store) as executor:
         old = int(await executor.call(AT, "Toy_pid"))
         with pytest.raises(Deadline, match=r"Toy_runaway took longer than 0.2 s"):
@@ -277,6 +297,7 @@ async def test_a_runaway_call_fails_only_itself(store: Store) -> None:
 
 
 async def test_a_process_that_dies_in_a_call_fails_that_call_with_the_reason(store: Store) -> None:
+    """Fail the call in which a process dies, with the reason, and give the next process the open blocks."""
     async with running(store) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         with pytest.raises(ExecutorDied, match=r"ended with code 3.*the reason"):
@@ -290,6 +311,7 @@ async def test_a_process_that_dies_in_a_call_fails_that_call_with_the_reason(sto
 
 
 async def test_a_process_killed_while_idle_fails_no_call(store: Store) -> None:
+    """Start a process anew that was killed while idle, without failing a call."""
     async with running(store) as executor:
         old = int(await executor.call(AT, "Toy_pid"))
         os.kill(old, signal.SIGKILL)
@@ -299,6 +321,7 @@ async def test_a_process_killed_while_idle_fails_no_call(store: Store) -> None:
 
 
 async def test_the_process_has_its_own_session_its_own_place_and_no_foreign_descriptor(store: Store) -> None:
+    """Give the process a session and a working directory of its own, and no descriptors of the node."""
     async with running(store) as executor:
         place, own_session, descriptors = (await executor.call(AT, "Toy_surroundings")).decode().split("|")
         assert (place, own_session) == ("/", "True")
@@ -309,6 +332,7 @@ async def test_the_process_has_its_own_session_its_own_place_and_no_foreign_desc
 
 
 async def test_no_process_is_left_after_the_executor_has_ended(store: Store) -> None:
+    """Leave no process behind when the executor has ended."""
     async with running(store) as executor:
         pid = int(await executor.call(AT, "Toy_pid"))
     assert gone(pid)
@@ -317,6 +341,7 @@ async def test_no_process_is_left_after_the_executor_has_ended(store: Store) -> 
 
 
 async def test_stopping_during_a_call_ends_the_process_and_fails_the_call(store: Store) -> None:
+    """Stop during calls: end the process and fail the calls that run or wait."""
     errors: list[str] = []
 
     async def ask(executor: Executor) -> None:
@@ -337,6 +362,7 @@ async def test_stopping_during_a_call_ends_the_process_and_fails_the_call(store:
 async def test_each_call_fails_if_the_process_cannot_start(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Fail each call with the reason where the process cannot start."""
     async with Executor.start(store, runtimes="tests.runtime.toy:no_such_factory") as executor:
         for _ in range(2):
             with pytest.raises(ExecutorDied, match=r"does not start.*no_such_factory"):
@@ -370,6 +396,7 @@ trio.run(main)
 
 
 def test_no_process_outlives_a_killed_node_by_two_seconds(tmp_path: Path) -> None:
+    """End both executor processes within two seconds after the node is killed."""
     command = [sys.executable, "-c", _NODE, str(tmp_path / "db"), "Toy_runaway"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as node:
@@ -392,6 +419,7 @@ def _ended(pid: int) -> bool:
 
 
 async def test_kills_under_load_lose_nothing(tmp_path: Path) -> None:
+    """Lose no block under kills at any moment, and keep the file from growing by dead readers."""
     with toy_store(tmp_path / "db", states=64) as store:
         await _kills_under_load(store)
 

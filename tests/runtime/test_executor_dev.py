@@ -32,6 +32,7 @@ SLOT = 290_000_000
 
 
 async def test_development_blocks_are_executed_and_forged_ones_refused(tmp_path: Path) -> None:
+    """Build development blocks and execute them after a kill, refuse forged ones, and call over proofs."""
     state = dev_genesis()
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)
     store = Store.open(tmp_path, sync=False)
@@ -79,6 +80,7 @@ async def _by_proofs(executor: Executor, store: Store, head: Header) -> bytes:
 
 
 async def test_the_error_names_unsupported_code(tmp_path: Path) -> None:
+    """Name what is unsupported in code without memory, and code of another development runtime."""
     store = Store.open(tmp_path, sync=False)
     state = {b":code": b"\0asm\1\0\0\0"}
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)

@@ -18,6 +18,7 @@ TABLES = st.dictionaries(
 
 
 def through(message: frames.Order | frames.Answer, decode: object) -> object:
+    """Return a message after it was encoded and decoded."""
     frame = frames.encode_frame(message)
     assert frames.frame_length(frame[: frames.LENGTH_SIZE]) == len(frame) - frames.LENGTH_SIZE
     assert callable(decode)
@@ -38,6 +39,7 @@ def through(message: frames.Order | frames.Answer, decode: object) -> object:
     ],
 )
 def test_orders_arrive_as_they_were_sent(order: frames.Order) -> None:
+    """Encode each order and decode it."""
     assert through(order, frames.decode_order) == order
 
 
@@ -53,6 +55,7 @@ def test_orders_arrive_as_they_were_sent(order: frames.Order) -> None:
     ],
 )
 def test_answers_arrive_as_they_were_sent(answer: frames.Answer) -> None:
+    """Encode each answer and decode it."""
     assert through(answer, frames.decode_answer) == answer
 
 
@@ -63,6 +66,7 @@ def test_changes_arrive_whole_in_slices_of_any_size(
     nodes: dict[bytes, dict[bytes, bytes | None]],
     size: int,
 ) -> None:
+    """Put changes together from slices of any size, and begin anew after them."""
     changes = Changes(storage=storage, nodes=nodes, root=bytes(32))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "FRAME_SLICE_BYTES", size)
@@ -77,6 +81,7 @@ def test_changes_arrive_whole_in_slices_of_any_size(
 
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=5), st.integers(1, 20))
 def test_outputs_arrive_whole_in_pieces_of_any_size(outputs: list[bytes], size: int) -> None:
+    """Put outputs together from pieces of any size, none of which is too large."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frames, "FRAME_SLICE_BYTES", size)
         *pieces, last = frames.outputs_in_pieces(5, outputs)
@@ -90,6 +95,7 @@ def test_outputs_arrive_whole_in_pieces_of_any_size(outputs: list[bytes], size: 
 
 
 def test_the_parts_of_a_failed_message_are_dropped() -> None:
+    """Drop the parts of a failed message: they would be read as part of the next."""
     assembly = frames.Assembly()
     assembly.add(frames.Piece(b"half"))
     assembly.add(frames.Rows(False, b"", {b"k": b"v"}))
@@ -99,6 +105,7 @@ def test_the_parts_of_a_failed_message_are_dropped() -> None:
 
 
 def test_frames_beyond_the_limit_are_neither_sent_nor_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse to send or read a frame over the limit."""
     with pytest.raises(ValueError, match="at most"):
         frames.frame_length(b"\xff\xff\xff\xff")
     monkeypatch.setattr(frames, "MAX_FRAME", 100)
@@ -108,6 +115,7 @@ def test_frames_beyond_the_limit_are_neither_sent_nor_read(monkeypatch: pytest.M
 
 @given(st.binary(max_size=40))
 def test_malformed_messages_are_refused_by_both_sides(data: bytes) -> None:
+    """Refuse malformed messages on both sides by the decoder's own error."""
     for decode in (frames.decode_order, frames.decode_answer):
         try:
             decode(data)

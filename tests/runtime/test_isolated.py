@@ -20,6 +20,7 @@ MODULE = "from tests.runtime.toy import runtime_for\n"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with the toy chain's genesis."""
     with toy_store(tmp_path / "db") as opened:
         yield opened
 
@@ -34,6 +35,7 @@ def bytecode(folder: Path) -> set[Path]:
 async def test_the_process_writes_its_bytecode_where_this_one_does(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
+    """Write bytecode where this process writes its own, or nowhere."""
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "toy_module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path / "source"))

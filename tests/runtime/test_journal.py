@@ -25,6 +25,7 @@ Model = dict[bytes, dict[bytes, bytes]]
 
 
 def roots(model: Model, version: int = 1) -> dict[bytes, bytes]:
+    """Return the roots of a model: of each child trie, and of the top trie with their entries."""
     children = {child: naive_root(pairs, version) for child, pairs in model.items() if child}
     entries = {CHILD_STORAGE_PREFIX + c: root for c, root in children.items() if root != EMPTY_ROOT}
     return children | {TOP: naive_root(model[TOP] | entries, version)}
@@ -42,16 +43,19 @@ class AgainstAPlainDict(RuleBasedStateMachine):
 
     @rule(key=KEYS, value=VALUES, child=CHILDREN)
     def set(self, key: bytes, value: bytes, child: bytes) -> None:
+        """Set a key in journal and model."""
         self.journal.set(key, value, child)
         self.model[child][key] = value
 
     @rule(key=KEYS, child=CHILDREN)
     def delete(self, key: bytes, child: bytes) -> None:
+        """Delete a key in journal and model."""
         self.journal.delete(key, child)
         self.model[child].pop(key, None)
 
     @rule(key=KEYS, item=st.binary(max_size=3), child=CHILDREN)
     def append(self, key: bytes, item: bytes, child: bytes) -> None:
+        """Append to a sequence in both; whatever is not a sequence begins a new one."""
         self.journal.append(key, item, child)
         old = self.model[child].get(key, b"")
         try:
@@ -62,6 +66,7 @@ class AgainstAPlainDict(RuleBasedStateMachine):
 
     @rule(prefix=KEYS, child=CHILDREN)
     def clear(self, prefix: bytes, child: bytes) -> None:
+        """Clear a prefix in both, and compare the count of keys, which are those of the state."""
         below = sum(k.startswith(prefix) for k in self.state.storage[child])
         assert self.journal.clear_prefix(prefix, None, child) == (below, True)
         self.model[child] = {k: v for k, v in self.model[child].items() if not k.startswith(prefix)}
@@ -69,23 +74,27 @@ class AgainstAPlainDict(RuleBasedStateMachine):
     @precondition(lambda self: len(self.saved) < 4)
     @rule()
     def begin(self) -> None:
+        """Begin a transaction and copy the model."""
         self.journal.begin()
         self.saved.append({child: dict(pairs) for child, pairs in self.model.items()})
 
     @precondition(lambda self: self.saved)
     @rule()
     def commit(self) -> None:
+        """Commit the innermost transaction."""
         self.journal.commit()
         self.saved.pop()
 
     @precondition(lambda self: self.saved)
     @rule()
     def rollback(self) -> None:
+        """Roll back the innermost transaction and restore the model."""
         self.journal.rollback()
         self.model = self.saved.pop()
 
     @rule(key=KEYS, child=CHILDREN)
     def read(self, key: bytes, child: bytes) -> None:
+        """Compare value, existence and next key."""
         pairs = self.model[child]
         entries = {CHILD_STORAGE_PREFIX + b"one"} if child == TOP else set()
         assert self.journal.get(key, child) == pairs.get(key)
@@ -96,15 +105,18 @@ class AgainstAPlainDict(RuleBasedStateMachine):
 
     @rule()
     def root(self) -> None:
+        """Compare both roots at any moment."""
         wanted = roots(self.model)
         assert self.journal.root() == wanted[TOP]
         assert self.journal.root(1, b"one") == wanted[b"one"]
 
     @invariant()
     def depth(self) -> None:
+        """Compare the depth of transactions."""
         assert self.journal.depth == len(self.saved)
 
     def teardown(self) -> None:
+        """Apply the changes to the state and compare it with a trie built at once."""
         self.state.apply(self.journal.changes())
         wanted = roots(self.model)
         assert self.state.root == wanted[TOP]
@@ -120,6 +132,7 @@ TestAgainstAPlainDict: Any = AgainstAPlainDict.TestCase
 
 
 def test_a_state_version_zero_root_differs_and_is_not_mixed_up() -> None:
+    """Compute the root of either state version from one journal."""
     journal = Journal(MemoryState())
     journal.set(b"k", b"v" * 40)
     assert journal.root(0) == naive_root({b"k": b"v" * 40}, 0)
@@ -128,6 +141,7 @@ def test_a_state_version_zero_root_differs_and_is_not_mixed_up() -> None:
 
 
 def test_asking_for_the_root_commits_nothing() -> None:
+    """Leave no nodes in the changes when a root was only asked for and its writes rolled back."""
     state = MemoryState(BASE)
     journal = Journal(state)
     journal.begin()
@@ -139,6 +153,7 @@ def test_asking_for_the_root_commits_nothing() -> None:
 
 
 def test_the_limit_of_clear_prefix_counts_keys_of_the_state_only() -> None:
+    """Count only keys of the state in clear_prefix's limit, as Substrate does, and clear own writes too."""
     journal = Journal(MemoryState({b"p%d" % i: b"v" for i in range(5)} | {b"q": b"v"}))
     journal.set(b"p9", b"own")
     journal.delete(b"p0")
@@ -150,6 +165,7 @@ def test_the_limit_of_clear_prefix_counts_keys_of_the_state_only() -> None:
 
 
 def test_the_entries_of_child_tries_cannot_be_written_directly() -> None:
+    """Ignore direct writes to the entries of child tries: a runtime could forge their roots."""
     journal = Journal(MemoryState({b"k": b"v"}, one={b"a": b"1"}))
     before = journal.root()
     key = CHILD_STORAGE_PREFIX + b"one"
@@ -161,6 +177,7 @@ def test_the_entries_of_child_tries_cannot_be_written_directly() -> None:
 
 
 def test_an_emptied_child_trie_leaves_the_top_trie() -> None:
+    """Remove an emptied child trie's entry from the top trie."""
     state = MemoryState({b"k": b"v"}, one={b"a": b"1", b"b": b"2"})
     journal = Journal(state)
     assert journal.clear_prefix(b"", None, b"one") == (2, True)
@@ -170,6 +187,7 @@ def test_an_emptied_child_trie_leaves_the_top_trie() -> None:
 
 
 def test_open_transactions_are_rolled_back() -> None:
+    """Roll back all transactions above a depth."""
     journal = Journal(MemoryState())
     journal.begin()
     journal.set(b"kept", b"1")
@@ -181,6 +199,7 @@ def test_open_transactions_are_rolled_back() -> None:
 
 
 def test_a_rollback_restores_the_length_of_a_sequence() -> None:
+    """Restore a sequence's length by a rollback, through nested transactions and a deletion."""
     journal = Journal(MemoryState({b"events": b"\x04one"}))
     journal.append(b"events", b"two")
     journal.begin()
@@ -200,6 +219,7 @@ def test_a_rollback_restores_the_length_of_a_sequence() -> None:
 
 
 def test_over_a_proof_an_unproven_key_is_missing() -> None:
+    """Raise MissingNode over a proof for a key that it lacks, on a read and for the root after a write."""
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     proof = build_proof(state.node, state.get, [b"\x05\x05"])
     journal = Journal(ProofState(state.root, proof))
@@ -215,6 +235,7 @@ def test_over_a_proof_an_unproven_key_is_missing() -> None:
 
 @given(st.binary(max_size=6))
 def test_appending_to_no_sequence_starts_a_new_one(value: bytes) -> None:
+    """Begin a new sequence when the value is not one."""
     journal = Journal(MemoryState({b"k": b"\xff" + value}))
     journal.append(b"k", b"item")
     assert journal.get(b"k") == b"\x04item"
@@ -228,11 +249,13 @@ class Counted(MemoryState):
         self.reads: list[bytes] = []
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        """Note the key and return its value."""
         self.reads.append(key)
         return super().get(key, child)
 
 
 def test_a_small_value_of_the_state_is_read_once() -> None:
+    """Read a small value of the state once, and a large one each time: it would take memory."""
     large = bytes(MAX_KEPT_VALUE_BYTES + 1)
     state = Counted({b"a": b"1", b"large": large})
     journal = Journal(state)
@@ -248,6 +271,7 @@ def test_a_small_value_of_the_state_is_read_once() -> None:
 
 
 def test_a_journal_keeps_so_many_values_and_no_more() -> None:
+    """Keep values up to a number, and read the rest from the state again."""
     state = Counted({})
     journal = Journal(state)
     keys = [number.to_bytes(2, "big") for number in range(MAX_KEPT_VALUES + 2)]

@@ -28,6 +28,7 @@ LIMIT_S = 3.0
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with the toy chain's genesis."""
     with toy_store(tmp_path / "db") as opened:
         yield opened
 
@@ -35,6 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 async def test_a_caller_that_leaves_while_a_dead_process_is_replaced_delays_no_other(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Answer the next caller in time though the caller before it left while a process was replaced."""
     start, scope, left = WorkerQueue.start, trio.CancelScope(), trio.Event()
 
     async def leave() -> None:
@@ -66,6 +68,7 @@ async def test_a_caller_that_leaves_while_a_dead_process_is_replaced_delays_no_o
 async def test_a_process_that_no_longer_reads_is_replaced_before_the_next_call(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Replace a process that no longer reads before the next call."""
     monkeypatch.setattr(worker_queue, "OVERLAY_TIMEOUT_S", 0.5)
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         header, body, changes = await built(executor, put(b"z", b"x" * 8_000_000))
@@ -77,6 +80,7 @@ async def test_a_process_that_no_longer_reads_is_replaced_before_the_next_call(
 
 
 async def built(executor: Executor, *candidates: bytes) -> tuple[Header, list[bytes], Changes]:
+    """Return a block that was built of candidates."""
     made = await executor.build_block(GENESIS.hash, [pre_runtime_item(1)], [], candidates, 5.0)
     return sealed(made.header, bytes(64)), made.body, made.changes
 
@@ -84,6 +88,7 @@ async def built(executor: Executor, *candidates: bytes) -> tuple[Header, list[by
 async def test_of_a_block_with_too_large_a_value_nothing_reaches_the_process(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Send nothing of a block with a value over the limit: half a block would be a wrong state."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         large = await built(executor, put(b"a", b"of the large block"), put(b"z", b"x" * 200_000))
         small = await built(executor, put(b"c", b"1"))
@@ -105,6 +110,7 @@ async def test_of_a_block_with_too_large_a_value_nothing_reaches_the_process(
 async def test_of_a_request_that_is_too_large_nothing_reaches_the_process(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Send nothing of a request over the limit: its rows would count to the next block."""
     rows = frames.Rows(False, TOP, {b"a": b"of the request"})
     call = frames.CallOrder(7, AT, [("Toy_get", bytes(200_000))])
     async with Executor.start(store, runtimes=RUNTIMES) as executor:

@@ -26,6 +26,7 @@ AT = BlockSource(GENESIS.hash)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with the toy chain's genesis."""
     with toy_store(tmp_path / "db") as opened:
         yield opened
 
@@ -39,6 +40,7 @@ class LongBlock:
         self.result: BuiltBlock | ExecutorDied | None = None
 
     async def build(self, parent: Header) -> None:
+        """Build until the gate is there, and note the block or the process's end."""
         digest = [pre_runtime_item(parent.number + 1)]
         endless = [extrinsic(b"w", str(self._gate).encode())]
         try:
@@ -47,6 +49,7 @@ class LongBlock:
             self.result = error
 
     def end(self) -> None:
+        """Let the building end."""
         self._gate.touch()
 
 
@@ -73,6 +76,7 @@ async def with_two(store: Store, gate: Path) -> AsyncIterator[Executor]:
 
 
 async def test_a_call_is_answered_during_a_long_block(store: Store, tmp_path: Path) -> None:
+    """Answer a call during a long block, by a second process."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         async with building(executor, tmp_path / "gate") as block:
             assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
@@ -82,6 +86,7 @@ async def test_a_call_is_answered_during_a_long_block(store: Store, tmp_path: Pa
 
 
 async def test_calls_and_small_blocks_by_themselves_need_one_process(store: Store) -> None:
+    """Need only one process while calls and small blocks come one after the other."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         head = GENESIS
         for number in range(20):
@@ -93,6 +98,7 @@ async def test_calls_and_small_blocks_by_themselves_need_one_process(store: Stor
 async def test_all_callers_that_wait_for_a_block_are_answered_before_it_ends(
     store: Store, tmp_path: Path
 ) -> None:
+    """Answer all callers that wait for a block before it ends."""
     answers: dict[int, int] = {}
 
     async def ask(size: int) -> None:
@@ -112,6 +118,7 @@ async def test_all_callers_that_wait_for_a_block_are_answered_before_it_ends(
 async def test_callers_cancelled_while_waiting_do_not_disturb_the_others(
     store: Store, tmp_path: Path
 ) -> None:
+    """Answer correctly after waiting callers were cancelled at various moments."""
     async with (
         Executor.start(store, runtimes=RUNTIMES) as executor,
         building(executor, tmp_path / "gate"),
@@ -125,6 +132,7 @@ async def test_callers_cancelled_while_waiting_do_not_disturb_the_others(
 async def test_the_second_process_knows_the_blocks_before_it_and_those_after(
     store: Store, tmp_path: Path
 ) -> None:
+    """Give the second process the blocks before its start and after it."""
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         async with building(executor, tmp_path / "gate", one):
@@ -137,6 +145,7 @@ async def test_the_second_process_knows_the_blocks_before_it_and_those_after(
 
 
 async def test_a_killed_second_process_fails_its_call_and_no_block(store: Store, tmp_path: Path) -> None:
+    """Fail the call of a killed second process, and no block."""
     async with with_two(store, tmp_path / "first") as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         async with building(executor, tmp_path / "second", one) as block:
@@ -151,6 +160,7 @@ async def test_a_killed_second_process_fails_its_call_and_no_block(store: Store,
 
 
 async def test_a_killed_first_process_fails_its_block_and_no_call(store: Store, tmp_path: Path) -> None:
+    """Fail the block of a killed first process, and no call."""
     async with with_two(store, tmp_path / "first") as executor:
         first, second = executor.pids
         async with building(executor, tmp_path / "second") as block:
@@ -166,6 +176,7 @@ async def test_a_killed_first_process_fails_its_block_and_no_call(store: Store, 
 
 
 async def test_blocks_do_not_wait_for_a_call_that_runs_away(store: Store, tmp_path: Path) -> None:
+    """Build blocks while a call runs away in the other process."""
     async with with_two(store, tmp_path / "gate") as executor, trio.open_nursery() as nursery:
         nursery.start_soon(executor.call, AT, "Toy_runaway")
         await trio.testing.wait_all_tasks_blocked()
@@ -177,6 +188,7 @@ async def test_blocks_do_not_wait_for_a_call_that_runs_away(store: Store, tmp_pa
 async def test_if_the_second_process_cannot_start_the_first_goes_on_and_it_is_retried(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Go on with the first process while the second cannot start, and try again later."""
     tried = trio.Event()
 
     def no_room(*_: object) -> Child:
@@ -197,6 +209,7 @@ async def test_if_the_second_process_cannot_start_the_first_goes_on_and_it_is_re
 
 
 async def test_a_block_that_is_executed_lets_calls_pass_too(store: Store, tmp_path: Path) -> None:
+    """Answer a call while a block is executed, not only while one is built."""
     gate = tmp_path / "gate"
     changes = []
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
@@ -222,6 +235,7 @@ async def test_a_block_that_is_executed_lets_calls_pass_too(store: Store, tmp_pa
 async def test_ending_while_the_second_process_starts_leaves_none(
     store: Store, tmp_path: Path, wait_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Leave no process behind when the end comes while the second one starts."""
     pids: list[int] = []
     start = Child.start
 

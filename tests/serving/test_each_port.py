@@ -80,6 +80,7 @@ async def test_a_connection_ends_when_its_client_has_closed_it(
 
 
 async def test_requests_of_a_client_that_has_left_are_not_answered(name: str, tmp_path: Path) -> None:
+    """Drop the pipelined requests of a client that has left, instead of answering all of them."""
     async with serving(name, tmp_path) as served:
         pipelined = served.head() * (60_000 // len(served.head()))
         before, began = open_sockets(), time.process_time()
@@ -99,6 +100,7 @@ async def test_requests_of_a_client_that_has_left_are_not_answered(name: str, tm
 async def test_a_client_that_reads_nothing_is_cut_off(
     name: str, tmp_path: Path, jumping_clock: trio.testing.MockClock
 ) -> None:
+    """Cut off a client that reads nothing once its send deadline has passed."""
     async with serving(name, tmp_path) as served:
         stream = await trio.open_tcp_stream("127.0.0.1", served.port)
         started, was_cut_off = trio.current_time(), False
@@ -116,6 +118,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(
 async def test_a_head_has_ten_seconds(
     name: str, tmp_path: Path, jumping_clock: trio.testing.MockClock
 ) -> None:
+    """Close a connection whose head is not complete in ten seconds."""
     async with serving(name, tmp_path) as served:
         stream = await connected(served, served.head()[:20])
         started = trio.current_time()
@@ -124,6 +127,7 @@ async def test_a_head_has_ten_seconds(
 
 
 async def test_no_http_2_by_upgrade_or_prior_knowledge(name: str, tmp_path: Path) -> None:
+    """Stay with HTTP/1.1: ignore the upgrade to h2c, and refuse HTTP/2 by prior knowledge."""
     upgrade = ("connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__")
     async with serving(name, tmp_path) as served:
         stream = await connected(served, served.head(*upgrade, "x-last: 1"))
@@ -137,6 +141,7 @@ async def test_no_http_2_by_upgrade_or_prior_knowledge(name: str, tmp_path: Path
 async def test_a_request_with_two_lengths_is_refused(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Refuse a request with two lengths: two servers could read two different requests."""
     async with serving(name, tmp_path) as served:
         lines = ("content-length: 5", "transfer-encoding: chunked")
         stream = await connected(served, served.head(*lines, method="POST") + b"0\r\n\r\n")
@@ -147,6 +152,7 @@ async def test_a_request_with_two_lengths_is_refused(
 async def test_an_answer_before_the_whole_body_announces_that_the_connection_ends(
     name: str, tmp_path: Path
 ) -> None:
+    """Announce the end of the connection when the answer comes before the whole body."""
     async with serving(name, tmp_path) as served:
         for size, is_whole in ((100, True), (100, False), (900_000, False)):
             head = served.head(f"content-length: {size}", method="PUT")
@@ -164,6 +170,7 @@ async def test_an_answer_before_the_whole_body_announces_that_the_connection_end
 async def test_the_received_part_of_a_body_counts_as_held_until_its_client_has_left(
     name: str, tmp_path: Path, budgets: MemoryBudgets
 ) -> None:
+    """Count the received part of a body as held until its client has left."""
     async with serving(name, tmp_path) as served:
         path, kind = served.posted or (served.path, "application/json")
         lines = f"content-type: {kind}", "content-length: 9000"
@@ -179,6 +186,7 @@ async def test_the_received_part_of_a_body_counts_as_held_until_its_client_has_l
 async def test_a_refused_body_that_goes_on_costs_no_place(
     name: str, tmp_path: Path, jumping_clock: trio.testing.MockClock
 ) -> None:
+    """End a connection whose refused body goes on, so that it takes no place."""
     async with serving(name, tmp_path) as served:
         before = open_sockets()
         head = served.head("content-length: 900000", method="PUT")

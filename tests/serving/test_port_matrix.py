@@ -46,6 +46,7 @@ SLACK_S = 20.0
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Program]]:
+    """Run a node and a swap service for all tests of the file."""
     with running_programs(tmp_path_factory.mktemp("ports"), "node", "service") as running:
         yield running
 
@@ -96,6 +97,7 @@ def check_wait(p99: float, idle: float) -> None:
 
 @pytest.mark.parametrize(("name", "attack"), cells())
 def test_each_port_stands_each_attack(name: str, attack: str, program: Program) -> None:
+    """Answer an honest client and a newcomer during each attack, and recover after it."""
     target = program.targets[name]
     target.odd.clear()
     with comes_back(program), Honest(program, target) as honest:
@@ -112,6 +114,7 @@ def test_each_port_stands_each_attack(name: str, attack: str, program: Program) 
 def test_without_descriptors_a_port_serves_its_clients_and_then_those_that_waited(
     name: str, program: Program
 ) -> None:
+    """Serve its clients without descriptors, and those that waited once there are some again."""
     target = program.targets[name]
     with comes_back(program), Honest(program, target) as honest:
         idle = honest.p99(0.5)
@@ -135,6 +138,7 @@ def test_without_descriptors_a_port_serves_its_clients_and_then_those_that_waite
 
 @pytest.mark.parametrize("name", ["service", "node", "evm"])
 def test_a_process_stops_in_time_while_stuck_clients_hold_on(name: str, program: Program) -> None:
+    """Stop in time while stuck clients hold on."""
     with ExitStack() as stack:
         for target in program.targets.values():
             stack.enter_context(unread_replies(target))

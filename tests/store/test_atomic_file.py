@@ -20,10 +20,12 @@ TRUST = TrustedSet(Header(bytes(32), 5, bytes(32), bytes(32)), AuthoritySet(7, (
 
 
 def write_authority_sets(path: Path) -> None:
+    """Write the cache of authority sets."""
     AuthoritySetCache(path, b"g" * 32).save(TRUST)
 
 
 def write_useful_peers(path: Path) -> None:
+    """Write the file of useful peers."""
     peers = UsefulPeers(path)
     peers.note(peer_id(key(1).public))
     peers.save()
@@ -42,6 +44,7 @@ def test_a_writer_creates_the_missing_folder_for_its_owner_only(
 
 
 def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
+    """Keep the mode of a folder that exists: it may be the operator's choice."""
     folder = tmp_path / "network"
     folder.mkdir(mode=0o755)
     atomic_file.replace(folder / "file", b"old")
@@ -51,6 +54,7 @@ def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def test_the_error_names_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    """Name the file that cannot be written, and the reason."""
     (tmp_path / "file").mkdir()
     with pytest.raises(StoreError, match=r"cannot write .*/file: Is a directory"):
         atomic_file.replace(tmp_path / "file", b"content")

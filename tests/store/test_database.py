@@ -22,6 +22,7 @@ SMALL_MAP = 256 << 10
 
 
 def test_the_map_grows_as_often_as_one_transaction_needs(tmp_path: Path) -> None:
+    """Grow the map within one transaction as often as it needs."""
     database = LmdbDatabase(tmp_path, map_size=SMALL_MAP)
     put(database, b"small", b"1")
     put(database, b"large", bytes(5 << 20))
@@ -32,6 +33,7 @@ def test_the_map_grows_as_often_as_one_transaction_needs(tmp_path: Path) -> None
 
 
 def test_a_state_larger_than_the_map_can_begin_a_chain(tmp_path: Path) -> None:
+    """Begin a chain with a state larger than the map, and add blocks to it."""
     top = {b"%d" % n: bytes(1_000) for n in range(2_000)}
     store = Store.open(tmp_path, sync=False, map_size=SMALL_MAP)
     genesis = genesis_of(top)
@@ -45,6 +47,7 @@ def test_a_state_larger_than_the_map_can_begin_a_chain(tmp_path: Path) -> None:
 
 
 def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
+    """Wait with the growth of the map until this process's snapshots have ended, which stay valid."""
     database = LmdbDatabase(tmp_path, map_size=SMALL_MAP)
     put(database, b"key", b"before")
     with database.read() as txn:
@@ -59,6 +62,7 @@ def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
 
 
 def test_work_that_fails_writes_nothing(tmp_path: Path) -> None:
+    """Write nothing when the work of a transaction fails."""
     database = LmdbDatabase(tmp_path)
 
     def work(txn: object) -> None:
@@ -78,6 +82,7 @@ def test_work_that_fails_writes_nothing(tmp_path: Path) -> None:
 def test_a_database_of_another_schema_is_refused_and_not_touched(
     tmp_path: Path, schema: bytes, words: str
 ) -> None:
+    """Refuse a database of a newer or older schema, and leave its file untouched."""
     database = LmdbDatabase(tmp_path)
     database.write(lambda txn: txn.put(b"schema", schema, db=database.meta))
     database.close()
@@ -90,12 +95,14 @@ def test_a_database_of_another_schema_is_refused_and_not_touched(
 
 
 def test_a_malformed_database_file_is_reported_as_damaged(tmp_path: Path) -> None:
+    """Report a file that is not a database as damaged, with the way out."""
     (tmp_path / "data.mdb").write_bytes(b"not a database" * 1_000)
     with pytest.raises(StoreError, match=r"damaged.*purge-chain"):
         Store.open(tmp_path)
 
 
 def test_a_truncated_database_is_reported_as_damaged_instead_of_crashing_later(tmp_path: Path) -> None:
+    """Report a truncated database when it is opened, not by a crash at a later read."""
     database = LmdbDatabase(tmp_path)
     for number in range(200):
         put(database, b"%d" % number, bytes(1_000))
@@ -108,6 +115,7 @@ def test_a_truncated_database_is_reported_as_damaged_instead_of_crashing_later(t
 
 
 def test_a_file_that_lacks_only_pages_that_were_never_written_is_accepted(tmp_path: Path) -> None:
+    """Accept a file that lacks only pages which were never written."""
     database = LmdbDatabase(tmp_path)
     missing = 0
     for count in range(1, 100):
@@ -124,6 +132,7 @@ def test_a_file_that_lacks_only_pages_that_were_never_written_is_accepted(tmp_pa
 
 
 def write_and_delete(txn: lmdb.Transaction[bytes], database: LmdbDatabase, count: int) -> None:
+    """Write a row that stays and `count` rows that are deleted again."""
     table = database.table("bodies")
     txn.put(b"stays", bytes(900), db=table)
     for number in range(count):
@@ -133,11 +142,13 @@ def write_and_delete(txn: lmdb.Transaction[bytes], database: LmdbDatabase, count
 
 
 def test_a_reader_needs_a_database(tmp_path: Path) -> None:
+    """Refuse to read where there is no database."""
     with pytest.raises(StoreError, match="no database"):
         StoreReader.open(tmp_path / "missing")
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    """Refuse to write through a reader."""
     LmdbDatabase(tmp_path).close()
     database = LmdbDatabase(tmp_path, readonly=True)
     with pytest.raises(StoreError, match="cannot be written"):
@@ -146,6 +157,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_reader_has_one_snapshot_at_a_time(tmp_path: Path) -> None:
+    """Refuse a second snapshot while one is open."""
     LmdbDatabase(tmp_path).close()
     database = LmdbDatabase(tmp_path, readonly=True)
     with database.read(), pytest.raises(RuntimeError, match="close it first"), database.read():
@@ -180,6 +192,7 @@ print(parent.number, parent.hash.hex())
 
 
 def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
+    """Report a full disk by the store's exit code, and lose no block that was added."""
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     words, last = done.stdout.splitlines()

@@ -18,6 +18,7 @@ ROWS = 2 * SMALL_MAP // len(ROW)
 
 
 def test_a_long_read_delays_neither_a_write_of_much_nor_other_reads(tmp_path: Path) -> None:
+    """Let a long read delay neither large writes nor other reads, since the map is large from the start."""
     database = LmdbDatabase(tmp_path, sync=False)
     put(database, b"key", b"before")
     values: list[bytes | None] = []
@@ -57,6 +58,7 @@ print(get(database, b"row 11") == bytes(8 << 20), database.map_size)
 
 @pytest.mark.parametrize("limit", [1 << 30, 1 << 36])
 def test_where_the_address_space_is_limited_the_map_is_small_and_grows(tmp_path: Path, limit: int) -> None:
+    """Begin with a small map that grows where the address space is limited."""
     command = [sys.executable, "-c", LIMITED, str(tmp_path), str(limit)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.stderr == ""
@@ -64,6 +66,7 @@ def test_where_the_address_space_is_limited_the_map_is_small_and_grows(tmp_path:
 
 
 def test_more_address_space_than_the_system_has_makes_the_map_small(tmp_path: Path) -> None:
+    """Fall back to a small map where the system grants no larger one."""
     database = LmdbDatabase(tmp_path, map_size=1 << 50)
     assert database.map_size == SMALL_MAP
     put(database, b"key", bytes(SMALL_MAP))

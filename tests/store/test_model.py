@@ -52,6 +52,7 @@ initial = st.dictionaries(st.sampled_from(KEYS), st.binary(min_size=1, max_size=
 
 
 def after(before: Contents, changed: dict[bytes, dict[bytes, bytes | None]]) -> Contents:
+    """Return the contents after changes."""
     contents = {child: dict(table) for child, table in before.items()}
     for child, table in changed.items():
         for key, value in table.items():
@@ -63,6 +64,8 @@ def after(before: Contents, changed: dict[bytes, dict[bytes, bytes | None]]) -> 
 
 
 class StoreMachine(RuleBasedStateMachine):
+    """A store and a reader next to dicts of what each block must hold."""
+
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="cfnode-test-"))
@@ -83,24 +86,29 @@ class StoreMachine(RuleBasedStateMachine):
         self.oldest = 0
 
     def open(self) -> None:
+        """Open the store with small windows and few overlays in memory."""
         self.database = LmdbDatabase(self.directory, sync=False)
         self.store = Store(self.database, Pruning(WINDOW, WINDOW), max_blocks=3)
         self.reader = StoreReader(self.database)
 
     def teardown(self) -> None:
+        """Close the store and delete its files."""
         self.store.close()
         shutil.rmtree(self.directory)
 
     @rule(data=st.data(), storage=changes, nodes=changes)
     def a_block_on_any_live_block(self, data: st.DataObject, storage: dict, nodes: dict) -> None:
+        """Add a block on one of the last live blocks."""
         parent = data.draw(st.sampled_from([*self.live, self.final[-1]][-6:]))
         self.add(self.headers[parent], storage, nodes)
 
     @rule(storage=changes, nodes=changes)
     def a_block_on_the_last_block(self, storage: dict, nodes: dict) -> None:
+        """Add a block on the newest block."""
         self.add(self.headers[[*self.final, *self.live][-1]], storage, nodes)
 
     def add(self, above: Header, storage: dict, nodes: dict) -> None:
+        """Add a block to the store, the reader and the dicts."""
         unique = blake2_256(b"%d" % len(self.headers))  # the same in each run: a failure can be replayed
         header = Header(above.hash, above.number + 1, unique, bytes(32))
         block, parent = header.hash, above.hash
@@ -114,9 +122,11 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.live)
     @rule(data=st.data())
     def any_live_block_becomes_final(self, data: st.DataObject) -> None:
+        """Finalize any live block."""
         self.make_final(data.draw(st.sampled_from(self.live)))
 
     def make_final(self, target: bytes) -> None:
+        """Finalize a block, and compare what was finalized, dropped, kept and discarded."""
         run = [target]
         while (parent := self.headers[run[-1]].parent_hash) != self.final[-1]:
             run.append(parent)
@@ -159,15 +169,18 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def a_readable_block_is_held(self, data: st.DataObject) -> None:
+        """Hold a block whose state can be read."""
         self.hold(data.draw(st.sampled_from([*self.live, *sorted(self.kept), *self.final[self.oldest :]])))
 
     @precondition(lambda self: len(self.live) > 1)
     @rule(data=st.data())
     def a_live_block_is_held_when_any_becomes_final(self, data: st.DataObject) -> None:
+        """Hold a live block, then finalize any: the held one may lose."""
         self.hold(data.draw(st.sampled_from(self.live)))
         self.make_final(data.draw(st.sampled_from(self.live)))
 
     def hold(self, block: bytes) -> None:
+        """Hold a block, and note the finalized block that it keeps readable."""
         if block not in self.held:
             self.store.hold(block)
             trunk = block
@@ -179,12 +192,14 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def a_held_block_is_released(self, data: st.DataObject) -> None:
+        """Release a held block."""
         block = data.draw(st.sampled_from(sorted(self.held)))
         self.store.release(block)
         del self.held[block]
 
     @rule()
     def the_process_restarts(self) -> None:
+        """Close and open the store: holds and kept blocks end, live ones are added again."""
         self.held, self.kept = {}, set()
         self.store.close()
         self.open()
@@ -200,6 +215,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_readable_state_equals_its_dict(self) -> None:
+        """Compare each readable state with its dict, through the store and the reader."""
         for block in (*self.live, *self.kept, *self.final[self.oldest :]):
             for source in (self.store, self.reader):
                 with source.state(block) as state:
@@ -215,6 +231,7 @@ class StoreMachine(RuleBasedStateMachine):
                         assert list(state.nodes_after(b"", child)) == in_order
 
     def compare(self, state: OrderedState, child: bytes, contents: dict[bytes, bytes]) -> None:
+        """Compare one table: values, next keys, and the pairs after a key."""
         keys = sorted(contents)
         for key in {*KEYS, *keys}:
             assert state.get(key, child) == contents.get(key)
@@ -226,6 +243,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_other_state_is_discarded_or_unknown(self) -> None:
+        """Read no other state: it is discarded where the header is still there, else unknown."""
         for block in (*(self.lost.keys() - self.kept), *self.final[: self.oldest]):
             expected = StateDiscarded if self.store.header(block) else UnknownBlock
             for source in (self.store, self.reader):
@@ -236,6 +254,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def memory_and_disk_hold_no_more_than_they_should(self) -> None:
+        """Hold no more overlays and rows than needed, and each block's header and body as the windows say."""
         assert len(self.store.overlays()) <= 3 + len(self.kept)
         assert {overlay.hash for overlay in self.reader.overlays} == {o.hash for o in self.store.overlays()}
         for number, block in enumerate(self.final):
@@ -258,6 +277,7 @@ class StoreMachine(RuleBasedStateMachine):
                 assert self.rows(name) == 0, name
 
     def rows(self, name: str) -> int:
+        """Return the number of rows of a table."""
         with self.database.read() as txn:
             return int(txn.stat(self.database.table(name))["entries"])
 

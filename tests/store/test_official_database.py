@@ -24,10 +24,12 @@ sys.stdin.read()
 
 @pytest.fixture
 def paths(tmp_path: Path) -> ChainPaths:
+    """Return a base path with the official node's database."""
     return with_rocksdb(ChainPaths(tmp_path / "base", "Chainflip-Berghain"))
 
 
 def test_it_is_renamed_with_all_its_files(paths: ChainPaths) -> None:
+    """Rename the official database with all its files, and make room for our own."""
     aside = set_aside_official_database(paths)
     assert aside == paths.database.with_name("full_light.rocksdb-1")
     assert {path.name: path.read_text() for path in aside.iterdir()} == {name: name for name in ROCKSDB}
@@ -37,6 +39,7 @@ def test_it_is_renamed_with_all_its_files(paths: ChainPaths) -> None:
 
 
 def test_a_second_one_gets_the_next_name_and_no_deletion_touches_them(paths: ChainPaths) -> None:
+    """Give a second one the next name, and delete neither with our own database."""
     set_aside_official_database(paths)
     set_aside_official_database(with_rocksdb(paths))
     open_database_path(paths)
@@ -45,6 +48,7 @@ def test_a_second_one_gets_the_next_name_and_no_deletion_touches_them(paths: Cha
 
 
 def test_too_many_are_refused_with_the_way_out(paths: ChainPaths) -> None:
+    """Refuse to set aside more than the limit, and say what to do."""
     for _ in range(MAX_SET_ASIDE):
         set_aside_official_database(paths)
         with_rocksdb(paths)
@@ -54,6 +58,7 @@ def test_too_many_are_refused_with_the_way_out(paths: ChainPaths) -> None:
 
 
 def test_a_database_in_use_stays(paths: ChainPaths) -> None:
+    """Leave a database alone that another node has locked, until it is free."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(paths.database / "LOCK")],
         stdin=subprocess.PIPE,
@@ -73,6 +78,7 @@ def test_a_database_in_use_stays(paths: ChainPaths) -> None:
     [(), ("data.mdb", "lock.mdb"), ("CURRENT",), ("CURRENT", "MANIFEST-1", "data.mdb"), ("notes.txt",)],
 )
 def test_other_directories_stay(tmp_path: Path, present: tuple[str, ...]) -> None:
+    """Leave directories alone that are not an official database."""
     paths = ChainPaths(tmp_path, "dev")
     paths.database.mkdir(parents=True)
     for name in present:
@@ -82,6 +88,7 @@ def test_other_directories_stay(tmp_path: Path, present: tuple[str, ...]) -> Non
 
 
 def test_a_linked_database_is_refused(paths: ChainPaths, tmp_path: Path) -> None:
+    """Refuse an official database behind a symbolic link."""
     (tmp_path / "link").symlink_to(paths.base)
     with pytest.raises(BasePathError, match="symbolic link"):
         set_aside_official_database(ChainPaths(tmp_path / "link", "Chainflip-Berghain"))

@@ -69,24 +69,30 @@ for line in sys.stdin:
 
 
 class Reader:
+    """A reader in a process of its own."""
+
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
     def ask(self, command: str, data: bytes = b"") -> str:
+        """Send a command and return the reader's line."""
         assert self.process.stdin is not None
         print(command, base64.b64encode(data).decode(), file=self.process.stdin, flush=True)
         return self.line()
 
     def line(self) -> str:
+        """Return the reader's next line."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
     def give(self, overlay: Overlay) -> None:
+        """Send an overlay and wait until the reader holds it."""
         assert self.ask("overlay", msgspec.msgpack.encode(overlay)) == "held"
 
 
 @contextmanager
 def running(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a script in a process of its own, and kill it at the end."""
     command = [sys.executable, "-c", script, *arguments]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -99,6 +105,7 @@ def running(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Reader]:
+    """Run a reader that has opened the database."""
     with running(READER, str(path)) as process:
         reader = Reader(process)
         assert reader.line() == "open"
@@ -107,6 +114,7 @@ def reading(path: Path) -> Iterator[Reader]:
 
 @pytest.mark.parametrize("mode", ["sync", "nosync"])
 def test_a_writer_killed_again_and_again_never_leaves_half_a_block(tmp_path: Path, mode: str) -> None:
+    """Leave whole blocks only, however often the writer is killed, and all that it has reported as final."""
     value = bytes(1_600)
     top = dict.fromkeys(KEYS, value)
     store = Store.open(tmp_path, sync=False)
@@ -141,6 +149,7 @@ def whole_up_to(path: Path, number: int) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with a genesis of one key."""
     store = Store.open(tmp_path, sync=False, map_size=256 << 10)
     store.initialise(genesis_of({b"key": b"genesis"}), {b"key": b"genesis"})
     yield store
@@ -148,11 +157,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def add(store: Store, parent: Header, value: bytes) -> tuple[Header, Overlay]:
+    """Add a block that writes the key, and return it with its overlay."""
     header = child_of(parent)
     return header, store.add_block(header, [], changes_for(header, {b"": {b"key": value}}))
 
 
 def start(store: Store) -> Header:
+    """Return the header of the finalized block."""
     header = store.header(store.finalized.hash)
     assert header is not None
     return header
@@ -161,6 +172,7 @@ def start(store: Store) -> Header:
 def test_a_reader_drops_overlays_that_its_snapshot_holds_or_that_have_lost(
     store: Store, tmp_path: Path
 ) -> None:
+    """Drop a reader's overlays once its snapshot holds them or they have lost, and read on."""
     genesis = start(store)
     with reading(tmp_path) as reader:
         assert reader.ask("read", genesis.hash) == "genesis 0"
@@ -179,6 +191,7 @@ def test_a_reader_drops_overlays_that_its_snapshot_holds_or_that_have_lost(
 
 
 def test_a_new_reader_gets_all_overlays_and_finds_the_rest_spilled(store: Store, tmp_path: Path) -> None:
+    """Give a new reader the overlays in memory, and let it find the other blocks on disk."""
     parent = start(store)
     for number in range(70):
         parent, _ = add(store, parent, b"%d" % number)
@@ -191,6 +204,7 @@ def test_a_new_reader_gets_all_overlays_and_finds_the_rest_spilled(store: Store,
 
 
 def test_a_reader_adopts_the_size_of_a_map_that_the_writer_has_grown(store: Store, tmp_path: Path) -> None:
+    """Let a reader follow when the writer has grown the map."""
     with reading(tmp_path) as reader:
         parent = start(store)
         assert reader.ask("read", parent.hash) == "genesis 0"
@@ -203,6 +217,7 @@ def test_a_reader_adopts_the_size_of_a_map_that_the_writer_has_grown(store: Stor
 
 
 def test_a_killed_reader_pins_no_pages_once_its_slot_is_freed(store: Store, tmp_path: Path) -> None:
+    """Free the slot of a killed reader: its snapshot would keep pages from being reused."""
     genesis = start(store)
     with reading(tmp_path) as reader:
         assert reader.ask("hang", genesis.hash) == "hanging"
@@ -213,6 +228,7 @@ def test_a_killed_reader_pins_no_pages_once_its_slot_is_freed(store: Store, tmp_
 
 
 def test_a_reader_that_reads_no_state_still_drops_decided_blocks(tmp_path: Path) -> None:
+    """Drop decided blocks from a reader that reads no state: its memory would grow without end."""
     head = genesis_of({b"key": b"old"})
     store = Store.open(tmp_path, pruning=Pruning(8, 8), sync=False)
     store.initialise(head, {b"key": b"old"})

@@ -27,6 +27,7 @@ def resident(file: Path) -> int:
 
 
 def test_pages_beyond_the_bound_are_released_and_can_be_read_again(tmp_path: Path) -> None:
+    """Release pages beyond the bound, and read them again from the file."""
     file = tmp_path.resolve() / "data.mdb"
     database = LmdbDatabase(tmp_path, sync=False)
     table = database.table("bodies")
@@ -43,4 +44,5 @@ def test_pages_beyond_the_bound_are_released_and_can_be_read_again(tmp_path: Pat
 
 
 def test_for_a_file_that_is_not_mapped_nothing_is_released(tmp_path: Path) -> None:
+    """Release nothing of a file that is not mapped."""
     assert not release_pages(tmp_path / "data.mdb", limit=0)

@@ -19,6 +19,7 @@ SPILL_TABLES = ("shelf-blocks", "shelf-tips", "shelf-garbage", "shelf-storage", 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with a genesis of two keys."""
     store = Store.open(tmp_path, sync=False)
     pairs = {b"fixed": b"always", b"number": b"0"}
     store.initialise(genesis_of(pairs), pairs)
@@ -39,6 +40,7 @@ def grow(store: Store, parent: Header, length: int) -> list[Header]:
 
 
 def check(store: Store, header: Header) -> None:
+    """Check a block's values, keys and node."""
     with store.state(header.hash) as state:
         assert state.get(b"number") == b"%d" % header.number
         assert state.get(b"fixed") == b"always"
@@ -48,17 +50,20 @@ def check(store: Store, header: Header) -> None:
 
 
 def rows(store: Store, name: str) -> int:
+    """Return the number of rows of a table."""
     with store.database.read() as txn:
         return int(txn.stat(store.database.table(name))["entries"])
 
 
 def genesis(store: Store) -> Header:
+    """Return the genesis header."""
     header = store.header(store.genesis_hash or b"")
     assert header is not None
     return header
 
 
 def test_thousands_of_blocks_without_finality_then_a_fork_from_far_below_is_final(store: Store) -> None:
+    """Bound memory over 5,000 blocks without finality, and finalize a fork from far below."""
     trunk = grow(store, genesis(store), 10)
     old = grow(store, trunk[4], 2_500)
     assert len(store.overlays()) == 62  # of 64; 17 are spilled at once
@@ -88,6 +93,7 @@ def test_thousands_of_blocks_without_finality_then_a_fork_from_far_below_is_fina
 
 
 def test_finality_that_lags_behind_folds_spilled_blocks_bit_by_bit(store: Store) -> None:
+    """Fold spilled blocks step by step when finality lags behind, and keep the window readable."""
     line = grow(store, genesis(store), 300)
     for number in range(20, 300, 20):
         store.finalize(line[number].hash)
@@ -97,6 +103,7 @@ def test_finality_that_lags_behind_folds_spilled_blocks_bit_by_bit(store: Store)
 
 
 def test_spilled_blocks_survive_a_restart_and_overlays_do_not(tmp_path: Path) -> None:
+    """Keep spilled blocks over a restart, and build on them; overlays in memory are lost."""
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis_of({b"fixed": b"always"}), {b"fixed": b"always"})
     line = grow(store, genesis(store), 100)
@@ -109,6 +116,7 @@ def test_spilled_blocks_survive_a_restart_and_overlays_do_not(tmp_path: Path) ->
 
 
 def test_a_store_is_pruned_to_a_smaller_window_in_steps(tmp_path: Path) -> None:
+    """Prune to a smaller window in steps, so that no block waits for all of it."""
     store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
     store.initialise(genesis_of({b"fixed": b"always"}), {b"fixed": b"always"})
     line = grow(store, genesis(store), 2_400)
@@ -126,6 +134,7 @@ def test_a_store_is_pruned_to_a_smaller_window_in_steps(tmp_path: Path) -> None:
 
 
 def test_a_block_with_more_changes_than_the_bound_is_spilled_at_once(tmp_path: Path) -> None:
+    """Spill a block at once whose changes exceed the bound in bytes."""
     store = Store(LmdbDatabase(tmp_path, sync=False), Pruning(), max_bytes=100_000)
     store.initialise(genesis_of({}), {})
     small = grow(store, genesis(store), 3)
@@ -140,6 +149,7 @@ def test_a_block_with_more_changes_than_the_bound_is_spilled_at_once(tmp_path: P
 
 
 def test_the_file_stops_growing_once_the_windows_are_full(tmp_path: Path) -> None:
+    """Stop growing once the windows are full: pruned pages are used again."""
     store = Store.open(tmp_path, pruning=Pruning(16, 16), sync=False)
     store.initialise(genesis_of({}), {})
     parent = genesis(store)

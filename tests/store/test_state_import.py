@@ -28,6 +28,7 @@ VOTES = (b"FRNK", b"votes")
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with a genesis to be replaced."""
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis_of({b"old": b"state"}), {b"old": b"state"})
     yield store
@@ -35,6 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def rows(tables: dict[bytes, dict[bytes, bytes | None]]) -> list[Row]:
+    """Return tables as a list of rows."""
     all_rows = [(child, key, value) for child, table in tables.items() for key, value in table.items()]
     return [row for row in all_rows if row[2] is not None]  # type: ignore[misc]
 
@@ -50,6 +52,7 @@ def missing_after(importing: StateImport) -> list[MissingSubtrie]:
 
 
 def import_target(store: Store, state: Changes = STATE) -> None:
+    """Import the target's state in two parts, and finish."""
     importing = store.import_state()
     importing.clear()
     storage = rows(state.storage)
@@ -60,6 +63,7 @@ def import_target(store: Store, state: Changes = STATE) -> None:
 
 
 def test_the_block_of_an_imported_state_is_the_finalized_one(store: Store) -> None:
+    """Make the block of an imported state the finalized one, with body, votes and set change."""
     genesis = store.finalized.hash
     import_target(store)
     assert store.finalized == BlockRef(TARGET.hash, 700)
@@ -78,6 +82,7 @@ def test_the_block_of_an_imported_state_is_the_finalized_one(store: Store) -> No
 
 
 def test_the_chain_goes_on_from_an_imported_state_and_prunes_as_usual(store: Store) -> None:
+    """Continue the chain from an imported state, and prune it as any other."""
     import_target(store)
     parent = TARGET
     for value in range(140):
@@ -96,6 +101,7 @@ def test_the_chain_goes_on_from_an_imported_state_and_prunes_as_usual(store: Sto
 
 
 def test_the_store_has_no_state_until_the_import_is_finished(store: Store) -> None:
+    """Have no state while an import is unfinished: a half state must not answer."""
     genesis = store.finalized.hash
     importing = store.import_state()
     importing.clear()
@@ -116,6 +122,7 @@ def test_the_store_has_no_state_until_the_import_is_finished(store: Store) -> No
 def test_missing_and_wrong_rows_are_found(
     store: Store, storage: list[Row] | None, nodes: list[Row] | None, missing: set[bytes]
 ) -> None:
+    """Find missing and wrong rows by a walk."""
     importing = store.import_state()
     importing.clear()
     importing.write(rows(STATE.storage) if storage is None else storage, [])
@@ -124,6 +131,7 @@ def test_missing_and_wrong_rows_are_found(
 
 
 def test_a_missing_value_is_taken_from_the_node_that_holds_it(store: Store) -> None:
+    """Take a missing value from the node that holds it, without asking a peer."""
     importing = store.import_state()
     importing.clear()
     importing.write([row for row in rows(STATE.storage) if row[1] != b"a"], rows(STATE.nodes))
@@ -144,6 +152,7 @@ STRAYS = [
 
 
 def test_rows_of_an_older_state_are_deleted(store: Store) -> None:
+    """Delete rows and nodes of an older state."""
     importing = store.import_state()
     importing.clear()
     importing.write(
@@ -162,6 +171,7 @@ def test_rows_of_an_older_state_are_deleted(store: Store) -> None:
 
 
 def test_leftovers_are_not_deleted_after_an_incomplete_walk(store: Store) -> None:
+    """Refuse to delete leftovers after an incomplete walk: rows of the new state could go."""
     importing = store.import_state()
     importing.clear()
     importing.write(rows(STATE.storage), rows(STATE.nodes))
@@ -173,6 +183,7 @@ def test_leftovers_are_not_deleted_after_an_incomplete_walk(store: Store) -> Non
 
 
 def test_an_interrupted_import_begins_again(store: Store) -> None:
+    """Begin an interrupted import again."""
     importing = store.import_state()
     importing.clear()
     importing.write([(b"", b"stray", b"1")], [])
@@ -182,6 +193,7 @@ def test_an_interrupted_import_begins_again(store: Store) -> None:
 
 @pytest.mark.parametrize("max_blocks", [8, 0], ids=["overlays", "spilled"])
 def test_an_import_replaces_a_chain_that_has_grown(tmp_path: Path, max_blocks: int) -> None:
+    """Replace a chain that has grown, with its blocks, holds and spilled rows, and go on from the target."""
     store = Store(LmdbDatabase(tmp_path, sync=False), WINDOW, max_blocks=max_blocks)
     genesis = genesis_of({b"old": b"state"})
     store.initialise(genesis, {b"old": b"state"})

@@ -31,12 +31,14 @@ VOTES = (b"FRNK", b"votes")
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
+    """Open an empty store."""
     store = Store.open(tmp_path, sync=False)
     yield store
     store.close()
 
 
 def begin(store: Store, **top: bytes) -> Header:
+    """Begin a chain whose genesis has these values."""
     pairs = {name.encode(): value for name, value in top.items()}
     genesis = genesis_of(pairs)
     store.initialise(genesis, pairs)
@@ -51,6 +53,7 @@ def add(store: Store, header: Header, value: bytes | None = None) -> Header:
 
 
 def line(store: Store, parent: Header, length: int) -> list[Header]:
+    """Add a line of blocks."""
     headers = []
     for _ in range(length):
         parent = add(store, child_of(parent))
@@ -59,11 +62,13 @@ def line(store: Store, parent: Header, length: int) -> list[Header]:
 
 
 def value_at(store: Store, header: Header, key: bytes = KEY) -> bytes | None:
+    """Return a key's value at a block."""
     with store.state(header.hash) as state:
         return state.get(key)
 
 
 def test_a_chain_begins_with_a_final_block_whose_state_has_its_root(store: Store) -> None:
+    """Begin a chain with a final block whose state has the header's root."""
     genesis = begin(store, key=b"value")
     assert store.genesis_hash == genesis.hash
     assert store.finalized == BlockRef(genesis.hash, 0)
@@ -75,6 +80,7 @@ def test_a_chain_begins_with_a_final_block_whose_state_has_its_root(store: Store
 
 
 def test_a_reader_drops_the_blocks_above_a_held_block_that_has_lost(store: Store) -> None:
+    """Drop, at a reader, the blocks above a held block that has lost, and keep the held one."""
     root = add(store, child_of(begin(store, key=b"value")))
     winner, loser = add(store, child_of(root)), add(store, child_of(root))
     above = add(store, child_of(loser))
@@ -92,6 +98,7 @@ def test_a_reader_drops_the_blocks_above_a_held_block_that_has_lost(store: Store
 
 
 def test_a_view_kept_after_its_with_block_takes_no_reader_slot(store: Store) -> None:
+    """Free the reader slot when a view's block ends, and refuse reads after it."""
     genesis, kept = begin(store, key=b"value"), []
     for _ in range(200):  # LMDB has 126 reader slots
         with store.state(genesis.hash) as state:
@@ -106,6 +113,7 @@ def test_a_view_kept_after_its_with_block_takes_no_reader_slot(store: Store) -> 
 
 
 def test_genesis_nodes_are_those_of_the_trie_with_its_child_tries(store: Store) -> None:
+    """Store the nodes of the genesis trie and of its child tries."""
     top = {bytes([n, n]): bytes([n]) * 40 for n in range(50)}
     children = {b"child": {bytes([n]): bytes([n]) * 40 for n in range(50)}, b"empty": {}}
     genesis = genesis_of(top, children)
@@ -119,6 +127,7 @@ def test_genesis_nodes_are_those_of_the_trie_with_its_child_tries(store: Store) 
 
 
 def test_a_state_with_another_root_than_its_header_is_refused(store: Store) -> None:
+    """Refuse a genesis state with another root than its header's."""
     genesis = genesis_of({KEY: b"value"})
     with pytest.raises(StoreError, match="get the chain spec again"):
         store.initialise(genesis, {KEY: b"other"})
@@ -128,12 +137,14 @@ def test_a_state_with_another_root_than_its_header_is_refused(store: Store) -> N
 
 
 def test_a_store_with_a_chain_cannot_be_initialised_again(store: Store) -> None:
+    """Refuse to begin a chain where there is one."""
     genesis = begin(store)
     with pytest.raises(StoreError, match="holds a chain already"):
         store.initialise(genesis, {})
 
 
 def test_a_header_alone_is_enough_to_begin_and_has_no_state(store: Store) -> None:
+    """Begin with a header alone, without a state that could be read or built on."""
     genesis = Header(bytes(32), 0, b"\1" * 32, bytes(32))
     store.initialise(genesis, None)
     assert store.finalized.hash == genesis.hash
@@ -145,6 +156,7 @@ def test_a_header_alone_is_enough_to_begin_and_has_no_state(store: Store) -> Non
 
 
 def test_an_unfinalized_block_can_be_read_at_once(store: Store) -> None:
+    """Read an unfinalized block's header, body and state at once."""
     genesis = begin(store, key=b"old", other=b"stays")
     block = add(store, child_of(genesis), b"new")
     assert store.header(block.hash) == block
@@ -156,6 +168,7 @@ def test_an_unfinalized_block_can_be_read_at_once(store: Store) -> None:
 
 
 def test_a_block_needs_a_parent_with_a_state_a_number_and_its_own_root(store: Store) -> None:
+    """Refuse a block without a known parent, with a wrong number or with another root."""
     genesis = begin(store)
     stranger = child_of(child_of(genesis))
     with pytest.raises(UnknownBlock) as unknown:
@@ -171,6 +184,7 @@ def test_a_block_needs_a_parent_with_a_state_a_number_and_its_own_root(store: St
 
 
 def test_a_block_added_twice_is_stored_once(store: Store) -> None:
+    """Store a block that is added twice once."""
     block = add(store, child_of(begin(store)))
     add(store, block)
     assert [header for header, _ in store.unfinalized()] == [block]
@@ -178,6 +192,7 @@ def test_a_block_added_twice_is_stored_once(store: Store) -> None:
 
 
 def test_finality_folds_a_run_of_blocks_and_keeps_the_window_readable(store: Store) -> None:
+    """Finalize a run of blocks in one step, and keep the window readable."""
     genesis = begin(store, key=b"0")
     blocks = line(store, genesis, 4)
     done = store.finalize(blocks[2].hash, VOTES)
@@ -192,6 +207,7 @@ def test_finality_folds_a_run_of_blocks_and_keeps_the_window_readable(store: Sto
 
 
 def test_finalizing_again_only_adds_the_justification(store: Store) -> None:
+    """Add only the justification when a block is finalized again."""
     blocks = line(store, begin(store), 2)
     store.finalize(blocks[1].hash)
     assert store.finalize(blocks[1].hash, VOTES) == FinalityStep((), ())
@@ -201,6 +217,7 @@ def test_finalizing_again_only_adds_the_justification(store: Store) -> None:
 
 
 def test_unknown_and_lost_blocks_cannot_become_final(store: Store) -> None:
+    """Refuse to finalize an unknown block, or one that has lost."""
     genesis = begin(store)
     loser = add(store, child_of(genesis))
     winner = add(store, child_of(genesis))
@@ -213,6 +230,7 @@ def test_unknown_and_lost_blocks_cannot_become_final(store: Store) -> None:
 
 
 def test_a_fork_overtakes_and_the_losing_branch_is_dropped_with_all_that_grew_on_it(store: Store) -> None:
+    """Drop a losing branch with all that grew on it, and keep the winning one."""
     trunk = line(store, begin(store), 2)
     losers = line(store, trunk[0], 5)
     twig = add(store, child_of(losers[1]))
@@ -232,6 +250,7 @@ def test_a_fork_overtakes_and_the_losing_branch_is_dropped_with_all_that_grew_on
 
 
 def test_states_and_bodies_leave_with_their_windows_and_headers_stay(tmp_path: Path) -> None:
+    """Discard states and bodies behind their windows, and keep all headers of the chain."""
     store = Store.open(tmp_path, pruning=Pruning(blocks=4, state=2), sync=False)
     genesis = begin(store)
     blocks = [genesis, *line(store, genesis, 10)]
@@ -250,6 +269,7 @@ def test_states_and_bodies_leave_with_their_windows_and_headers_stay(tmp_path: P
 
 
 def test_the_body_and_header_of_a_lost_block_leave_with_the_window(tmp_path: Path) -> None:
+    """Delete header and body of a lost block when the window has passed it."""
     store = Store.open(tmp_path, pruning=Pruning(blocks=2, state=2), sync=False)
     genesis = begin(store)
     loser = add(store, child_of(genesis))
@@ -265,6 +285,7 @@ def test_the_body_and_header_of_a_lost_block_leave_with_the_window(tmp_path: Pat
 
 
 def test_justifications_of_set_changes_and_the_newest_stay(tmp_path: Path) -> None:
+    """Keep the justifications of set changes and the newest one, and delete the others."""
     store = Store.open(tmp_path, pruning=Pruning(blocks=2, state=2), sync=False)
     parent = begin(store)
     blocks = []
@@ -284,6 +305,7 @@ def test_justifications_of_set_changes_and_the_newest_stay(tmp_path: Path) -> No
 
 
 def test_other_nodes_keep_one_justification_in_a_period_and_those_of_set_changes(tmp_path: Path) -> None:
+    """Offer peers one justification in each period and those of set changes."""
     store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
     parent = begin(store)
     final, without_votes = {2, 3, 510, 511, 514, 515, 700, 1023, 1024, 1030}, {512, 513}
@@ -302,6 +324,7 @@ def test_other_nodes_keep_one_justification_in_a_period_and_those_of_set_changes
 
 
 def test_an_archive_deletes_nothing(tmp_path: Path) -> None:
+    """Delete nothing in an archive."""
     store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
     genesis = begin(store, key=b"0")
     loser = add(store, child_of(genesis))
@@ -315,6 +338,7 @@ def test_an_archive_deletes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_archive_opened_with_a_window_is_pruned_and_not_the_other_way_round(tmp_path: Path) -> None:
+    """Prune an archive that is opened with a window; an archive cannot bring back what was pruned."""
     store = Store.open(tmp_path, pruning=ARCHIVE, sync=False)
     blocks = line(store, begin(store), 20)
     store.finalize(blocks[14].hash)
@@ -337,6 +361,7 @@ def test_an_archive_opened_with_a_window_is_pruned_and_not_the_other_way_round(t
 
 
 def test_a_reopened_store_goes_on_once_its_unfinalized_blocks_are_added_again(tmp_path: Path) -> None:
+    """Go on after a restart once the unfinalized blocks are added again."""
     store = Store.open(tmp_path)
     blocks = line(store, begin(store), 3)
     store.finalize(blocks[0].hash, VOTES)
@@ -360,6 +385,7 @@ def test_a_reopened_store_goes_on_once_its_unfinalized_blocks_are_added_again(tm
 
 
 def test_next_key_skips_a_deleted_key_and_still_finds_it_in_older_states(store: Store) -> None:
+    """Skip a deleted key in next_key, and find it in older states."""
     genesis = begin(store, a=b"1", b=b"2", c=b"3")
     block = child_of(genesis)
     store.add_block(block, [], changes_for(block, {b"": {b"b": None}}))
@@ -372,6 +398,7 @@ def test_next_key_skips_a_deleted_key_and_still_finds_it_in_older_states(store: 
 
 
 def test_a_key_stays_within_its_child(store: Store) -> None:
+    """Keep keys of child tries apart, even where one child's name begins another's."""
     genesis = begin(store)
     block = child_of(genesis)
     store.add_block(
@@ -387,6 +414,7 @@ def test_a_key_stays_within_its_child(store: Store) -> None:
 
 
 def test_writing_while_a_state_is_open_raises_at_once(store: Store) -> None:
+    """Raise at once when a thread writes while its own snapshot is open: it would wait for itself."""
     genesis = begin(store)
     with store.state(genesis.hash), pytest.raises(RuntimeError, match="close it before writing"):
         add(store, child_of(genesis))
@@ -394,6 +422,7 @@ def test_writing_while_a_state_is_open_raises_at_once(store: Store) -> None:
 
 
 def test_a_state_that_is_open_does_not_see_what_is_written_meanwhile(store: Store) -> None:
+    """Read one snapshot, whatever another thread writes meanwhile."""
     genesis = begin(store, key=b"old")
     with store.state(genesis.hash) as state:
 
@@ -411,6 +440,7 @@ def test_a_state_that_is_open_does_not_see_what_is_written_meanwhile(store: Stor
 def test_whole_blocks_are_read_while_a_thread_adds_finalizes_prunes_and_grows_the_map(
     tmp_path: Path,
 ) -> None:
+    """Read whole blocks only, while a thread adds, finalizes, prunes and grows the map."""
     store = Store.open(tmp_path, pruning=Pruning(4, 4), sync=False, map_size=256 << 10)
     keys = [b"%d" % n for n in range(30)]
     parent = genesis_of({})
@@ -437,6 +467,7 @@ def test_whole_blocks_are_read_while_a_thread_adds_finalizes_prunes_and_grows_th
 
 
 def add_to_all(store: Store, parent: Header, keys: list[bytes]) -> Header:
+    """Add a block that writes its own value under all keys."""
     header = child_of(parent)
     store.add_block(header, [], changes_for(header, {b"": dict.fromkeys(keys, header.state_root * 40)}))
     return header

@@ -51,18 +51,21 @@ TEST_VAULT = bytes.fromhex("e7f1725E7734CE288F8367e1Bb143E90bb3F0512")
 def test_evm_channels_stand_where_their_vault_will_deploy_them(
     chain: str, vault: bytes, asset: str, channel_id: int, address: str
 ) -> None:
+    """Compute the deposit addresses of EVM and Tron channels that the State Chain and the main net gave."""
     got = evm.deposit_address(chain, vault, channel_id, evm.INIT_CODE_HASHES[asset])
     assert got == bytes.fromhex(address)
 
 
 @given(vault=st.binary(min_size=20, max_size=20), channel_id=st.integers(0, 2**64 - 1))
 def test_an_evm_channel_is_create2_of_its_id(vault: bytes, channel_id: int) -> None:
+    """Derive an EVM channel by CREATE2 from the vault, the channel's number and the code's hash."""
     init_code_hash = evm.INIT_CODE_HASHES["Usdt"]
     expected = keccak(b"\xff" + vault + bytes(24) + channel_id.to_bytes(8, "big") + init_code_hash)[-20:]
     assert evm.deposit_address("Ethereum", vault, channel_id, init_code_hash) == expected
 
 
 def test_tron_channels_are_written_with_their_own_prefix() -> None:
+    """Write a Tron channel in base58 with the prefix 0x41, which no other EVM chain has."""
     assert address_to_text(("Tron", TRON_VAULT)) == base58.b58encode_check(b"\x41" + TRON_VAULT).decode()
 
 
@@ -83,6 +86,7 @@ VAULT_KEY = bytes.fromhex("FEDBDC04F4666AF03167E2EF5FA5405BB012BC62A3B3180088E63
     ],
 )
 def test_bitcoin_channels_are_taproot_outputs_of_the_vault_key(key: bytes, salt: int, address: str) -> None:
+    """Compute the Taproot address of a Bitcoin channel from the vault's key and the channel's number."""
     output = taproot.deposit(key, salt)
     assert script_to_text(output.script, NETWORKS["Mainnet"]) == address
     assert script_from_text(address, NETWORKS["Mainnet"]) == output.script
@@ -93,12 +97,14 @@ def test_bitcoin_channels_are_taproot_outputs_of_the_vault_key(key: bytes, salt:
     [(1, "51"), (16, "60"), (17, "0111"), (128, "0180"), (129, "4f"), (130, "0182"), (256, "020001")],
 )
 def test_the_salt_is_pushed_as_the_state_chain_writes_numbers(salt: int, push: str) -> None:
+    """Push the channel's number as the State Chain does: another form gives an address it does not watch."""
     output = taproot.deposit(VAULT_KEY, salt)
     assert output.leaf_script == bytes.fromhex(push) + b"\x75\x20" + VAULT_KEY + b"\xac"
 
 
 @given(salt=st.integers(1, taproot.MAX_TAPROOT_CHANNEL_ID))
 def test_the_output_key_is_the_internal_key_plus_the_tweak(salt: int) -> None:
+    """Tweak the internal key by BIP 341, computed here from the curve's own formulas."""
     output = taproot.deposit(VAULT_KEY, salt)
     tag = sha2_256(b"TapTweak")
     tweak = int.from_bytes(sha2_256(tag + tag + b"\xee" * 32 + output.leaf_hash), "big")
@@ -110,17 +116,20 @@ def test_the_output_key_is_the_internal_key_plus_the_tweak(salt: int) -> None:
 
 
 def test_a_bitcoin_channel_id_beyond_32_bits_is_refused() -> None:
+    """Refuse a Bitcoin channel id over 32 bits instead of cutting it to another channel's address."""
     with pytest.raises(AddressError, match="32 bits"):
         taproot.deposit(VAULT_KEY, 2**32)
 
 
 def test_solana_channels_are_program_addresses_of_the_vault_program() -> None:
+    """Compute the address of a Solana channel, with its bump, as a program address of the vault."""
     program = base58.b58decode("AusZPVXPoUM8QJJ2SL4KwvRGCQ22cDg6Y4rg7EvFrxi7")
     address, bump = solana.deposit_address(program, 1)
     assert (address_to_text(("Sol", address)), bump) == ("5N52ZVbPWdTTHg6vsywwDnt3uf1fxwYoZTtBuEH7ezNL", 255)
 
 
 def test_a_hash_on_the_curve_lowers_the_bump() -> None:
+    """Lower the bump when a hash lies on the curve: such an address would have a private key."""
     program = base58.b58decode("AusZPVXPoUM8QJJ2SL4KwvRGCQ22cDg6Y4rg7EvFrxi7")
     bumps = {solana.deposit_address(program, channel_id)[1] for channel_id in range(1, 20)}
     assert bumps > {255, 254}
@@ -128,6 +137,7 @@ def test_a_hash_on_the_curve_lowers_the_bump() -> None:
 
 @given(seed=st.binary(min_size=32, max_size=32))
 def test_every_public_key_is_on_the_curve(seed: bytes) -> None:
+    """Recognize every public key as a point of the curve."""
     from nacl.signing import SigningKey
 
     assert solana.is_on_curve(SigningKey(seed).verify_key.encode())
@@ -151,10 +161,12 @@ def test_every_public_key_is_on_the_curve(seed: bytes) -> None:
 def test_assethub_channels_are_derivatives_of_the_vault_account(
     vault: str, channel_id: int, account: str
 ) -> None:
+    """Compute Assethub's channel accounts that the chain's own tests and the main net have."""
     assert assethub.deposit_account(ss58_decode(vault)[1], channel_id) == ss58_decode(account)[1]
 
 
 def test_a_zero_word_inside_a_channel_id_is_applied_and_leading_ones_are_not() -> None:
+    """Apply a zero word inside a channel's id, but no leading ones: id 0 is the vault itself."""
     vault = bytes(32)
     low = assethub.deposit_account(vault, 0)
     assert low == vault

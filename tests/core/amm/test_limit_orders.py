@@ -33,11 +33,13 @@ EMPTY = LimitPool.empty()
 
 
 def both(limits: LimitPool, depth: int = 10**13, fee: int = 20) -> AmmPool:
+    """Return a pool of limit orders over one full-range order at 2,800."""
     ranges = RangePool.full_range(MAKER, AT_2800, liquidity_for_quote(AT_2800, depth), fee)
     return AmmPool(limits, ranges)
 
 
 def test_an_order_that_is_sold_out_is_removed() -> None:
+    """Remove an order that is sold out from the pool, and keep its proceeds for the owner to collect."""
     _, pool = EMPTY.minted("base", A, 0, 1_000)
     filled = pool.swap("quote", 5_000, None, 0)
     assert (filled.output, filled.left) == (1_000, 4_000)
@@ -50,6 +52,7 @@ def test_an_order_that_is_sold_out_is_removed() -> None:
 
 
 def test_two_orders_at_a_price_sell_by_their_size() -> None:
+    """Share a swap among orders of one price by their size, up to a unit of rounding."""
     _, pool = EMPTY.minted("base", A, 0, 3_000)
     _, pool = pool.minted("base", B, 0, 1_000)
     filled = pool.swap("quote", 1_000, None, 0)
@@ -78,6 +81,7 @@ def test_each_rounding_leaves_the_pool_what_it_owes(side: str, sold: str, tick: 
 
 @pytest.mark.parametrize(("side", "sold", "better"), [("base", "quote", -100), ("quote", "base", 100)])
 def test_the_better_of_two_prices_is_taken_first(side: str, sold: str, better: int) -> None:
+    """Fill the better of two prices first, and the worse one only after it is sold out."""
     _, pool = EMPTY.minted(side, A, 0, 1_000_000)
     _, pool = pool.minted(side, B, better, 1_000_000)
     assert pool.best(sold) == sqrt_price_at(better)
@@ -90,6 +94,7 @@ def test_the_better_of_two_prices_is_taken_first(side: str, sold: str, better: i
 
 
 def test_an_order_created_after_the_price_was_sold_out_has_sold_nothing() -> None:
+    """Give nothing of earlier swaps to an order that joins a price after it was sold out."""
     _, pool = EMPTY.minted("base", A, 0, 1_000)
     pool = pool.swap("quote", 1_000, None, 0).pool
     _, pool = pool.minted("base", B, 0, 500)
@@ -102,6 +107,7 @@ def test_an_order_created_after_the_price_was_sold_out_has_sold_nothing() -> Non
 
 
 def test_adding_to_an_order_collects_it_first() -> None:
+    """Collect what an order has sold before more is added to it."""
     _, pool = EMPTY.minted("quote", A, 100, 1_000_000)
     filled = pool.swap("base", 100_000, None, 0)
     exact = 100_000 * price_of(sqrt_price_at(100)) >> 128
@@ -144,6 +150,7 @@ def test_no_more_is_taken_out_than_was_paid_in(orders: list[tuple[int, int]], sw
 def test_a_swap_never_pays_less_than_the_price_of_an_order(
     side: str, size: int, tick: int, amount: int
 ) -> None:
+    """Never pay out more than the order's price allows, and fill an order to its last unit."""
     sold = "quote" if side == "base" else "base"
     filled = EMPTY.minted(side, A, tick, size)[1].swap(sold, amount, None, 0)
     paid, price = amount - filled.left, Fraction(price_of(sqrt_price_at(tick)), 2**128)
@@ -155,6 +162,7 @@ def test_a_swap_never_pays_less_than_the_price_of_an_order(
 
 
 def test_a_state_reads_back() -> None:
+    """Read the pool back from its storage value without a change."""
     _, pool = EMPTY.minted("base", A, 5, 1_000)
     _, pool = pool.minted("quote", B, -5, 1_000)
     pool = pool.swap("quote", 100, None, 20).pool
@@ -166,6 +174,7 @@ def test_a_state_reads_back() -> None:
     [(1, MAX_TICK + 1, "InvalidTick"), (2**128, 0, "MaximumGrossLiquidity"), (0, 0, "OrderDoesNotExist")],
 )
 def test_what_cannot_be_is_refused_by_the_pallets_name(amount: int, tick: int, error: str) -> None:
+    """Refuse an impossible order by the pallet's own error name: clients match on it."""
     with pytest.raises(OrderRefused, match=f"^{error}$"):
         EMPTY.minted("base", A, tick, amount)
 
@@ -197,6 +206,7 @@ def _dust(output: int) -> int:
 
 
 def test_prices_are_those_of_the_better_kind() -> None:
+    """Quote the better of limit and range price, and raise OutOfLiquidity where there is neither."""
     plain = both(EMPTY, fee=1_000)
     assert plain.price("base") < AT_2800 < (plain.price("quote") or 0)
     _, limits = EMPTY.minted("quote", A, TICK, 10**9)
@@ -207,6 +217,7 @@ def test_prices_are_those_of_the_better_kind() -> None:
 
 
 def test_a_swap_reports_how_far_it_moves_the_price() -> None:
+    """Report by how many ticks a swap moves the price, and 0 for a small one."""
     assert both(EMPTY).sell("base", ETHER // 1_000).impact == 0
     large = both(EMPTY).sell("base", 400 * ETHER)
     after = tick_at(large.pool.price("base") or 0)
@@ -216,6 +227,7 @@ def test_a_swap_reports_how_far_it_moves_the_price() -> None:
 
 
 def test_an_order_book_adds_up_to_the_liquidity() -> None:
+    """Cut the order book into steps that sum up to the whole liquidity, from the best price down."""
     _, limits = EMPTY.minted("base", A, TICK + 50, 7 * ETHER)
     pool = both(limits)
     (whole,) = pool.offers("quote", 1)
@@ -231,11 +243,13 @@ def test_an_order_book_adds_up_to_the_liquidity() -> None:
 @given(st.integers(1, 2**128), st.integers(2, 3_000))
 @settings(max_examples=40)
 def test_a_root_is_about_right(number: int, degree: int) -> None:
+    """Compute the n-th root of a number to five digits."""
     root = Fraction(root_of(number, degree), 2**128)
     assert float(root) ** degree == pytest.approx(number, rel=1e-5)
 
 
 def test_a_root_of_a_power_of_two_is_by_square_roots() -> None:
+    """Compute a root exactly where it is a chain of square roots, and for degree 1 and number 0."""
     assert root_of(81, 4) == 3 << 128
     assert root_of(7, 1) == 7
     assert root_of(0, 5) == 0
@@ -249,6 +263,10 @@ def test_a_root_of_a_power_of_two_is_by_square_roots() -> None:
 )
 @settings(max_examples=80)
 def test_a_share_is_never_too_small_and_hardly_too_large(parts: list[tuple[int, int]], amount: int) -> None:
+    """Round a share up, never down, and by no more than its last bits.
+
+    A pool must not owe more than it has.
+    """
     share, exact = WHOLE_SHARE, Fraction(WHOLE_SHARE.mantissa, 2**256)
     for numerator, more in parts:
         share, exact = share.times(numerator, numerator + more), exact * Fraction(numerator, numerator + more)

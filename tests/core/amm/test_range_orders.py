@@ -28,6 +28,7 @@ AT_2800 = sqrt_price_of_amounts(ETHER, 2_800 * 10**6)
 
 
 def pool(depth: int = 10**13, fee: int = 20) -> RangePool:
+    """Return a pool with one full-range order of a depth in quote and a fee in millionths."""
     return RangePool.full_range(OWNER, AT_2800, liquidity_for_quote(AT_2800, depth), fee)
 
 
@@ -46,6 +47,7 @@ def pool(depth: int = 10**13, fee: int = 20) -> RangePool:
     ],
 )
 def test_a_ticks_price_is_that_of_uniswap(tick: int, sqrt_price: int) -> None:
+    """Compute the price of a tick as Uniswap's contract does, and the tick of that price."""
     assert sqrt_price_at(tick) == sqrt_price
     assert tick_at(sqrt_price) == tick
 
@@ -53,10 +55,12 @@ def test_a_ticks_price_is_that_of_uniswap(tick: int, sqrt_price: int) -> None:
 @given(st.integers(MIN_TICK, MAX_TICK - 1))
 @settings(max_examples=60)
 def test_the_tick_of_a_price_is_the_last_one_not_above_it(tick: int) -> None:
+    """Give a price between two ticks the lower one."""
     assert tick_at(sqrt_price_at(tick + 1) - 1) == tick
 
 
 def test_a_price_and_its_root_go_together() -> None:
+    """Convert a price to its root and back, and clamp the root to its lowest value."""
     assert price_of(2**96) == 2**128
     assert sqrt_price_of(2**128) == 2**96
     assert sqrt_price_of_amounts(1, 1) == 2**96
@@ -64,6 +68,7 @@ def test_a_price_and_its_root_go_together() -> None:
 
 
 def test_a_small_swap_gets_the_price_less_the_fee() -> None:
+    """Give a small swap the pool's price less its fee, up to a few units."""
     swapped = pool(fee=1_000).swap("base", ETHER // 1_000)
     exact = Fraction(2_800_000 * 999, 1_000)
     assert 0 < exact - swapped.output < 5
@@ -73,6 +78,7 @@ def test_a_small_swap_gets_the_price_less_the_fee() -> None:
 @given(st.integers(1, 10**21), st.sampled_from(["base", "quote"]), st.integers(0, 100_000))
 @settings(max_examples=80)
 def test_the_product_never_shrinks_and_nothing_is_given_away(amount: int, sold: str, fee: int) -> None:
+    """Keep liquidity constant and let no trader swap there and back with a gain."""
     if sold == "quote":
         amount //= 10**9
     before = pool(fee=fee)
@@ -85,11 +91,13 @@ def test_the_product_never_shrinks_and_nothing_is_given_away(amount: int, sold: 
 
 
 def test_larger_swaps_get_worse_prices() -> None:
+    """Give a larger swap a worse price."""
     outputs = [pool().swap("base", n * 10 * ETHER).output / n for n in (1, 10, 100)]
     assert outputs[0] > outputs[1] > outputs[2]
 
 
 def test_a_swap_goes_on_beyond_the_end_of_a_range() -> None:
+    """Continue a swap beyond the end of a range with the liquidity that is left, and return through it."""
     wide = pool(10**10)
     tick = wide.current_tick
     narrow = 10**15
@@ -113,5 +121,6 @@ def test_a_swap_goes_on_beyond_the_end_of_a_range() -> None:
 
 
 def test_a_value_of_the_state_reads_back() -> None:
+    """Read a pool back from its storage value without a change."""
     swapped = pool().swap("quote", 10**9).pool
     assert RangePool.from_value(swapped.to_value()) == swapped

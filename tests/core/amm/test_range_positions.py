@@ -32,19 +32,23 @@ ALL = ("Liquidity", {"liquidity": 2**128 - 1})
 
 
 def pool(fee: int = 3_000) -> RangePool:
+    """Return a pool with one full-range order at 2,800 and a fee in millionths."""
     return RangePool.full_range(MAKER, AT_2800, liquidity_for_quote(AT_2800, 10**13), fee)
 
 
 def of(liquidity: int) -> tuple[str, Any]:
+    """Return an order's size as liquidity."""
     return "Liquidity", {"liquidity": liquidity}
 
 
 def assets(base: int, quote: int, least: tuple[int, int] = (0, 0)) -> tuple[str, Any]:
+    """Return an order's size as the most, and the least, of both assets."""
     minimum = dict(zip(("base", "quote"), least, strict=True))
     return "AssetAmounts", {"maximum": {"base": base, "quote": quote}, "minimum": minimum}
 
 
 def test_an_order_around_the_price_takes_both_assets_rounded_up() -> None:
+    """Take both assets for an order around the price, rounded up in the pool's favor."""
     low, high, liquidity = TICK - 100, TICK + 100, 10**15
     made = minted(pool(), A, low, high, of(liquidity))
     now, a, b = AT_2800, sqrt_price_at(low), sqrt_price_at(high)
@@ -59,6 +63,7 @@ def test_an_order_around_the_price_takes_both_assets_rounded_up() -> None:
 
 
 def test_an_order_away_from_the_price_takes_one_asset() -> None:
+    """Take base alone above the price and quote alone below it, and leave the current liquidity."""
     above = minted(pool(), A, TICK + 10, TICK + 20, of(10**15))
     assert (above.amounts["base"] > 0, above.amounts["quote"]) == (True, 0)
     below = minted(pool(), A, TICK - 20, TICK - 10, of(10**15))
@@ -67,6 +72,7 @@ def test_an_order_away_from_the_price_takes_one_asset() -> None:
 
 
 def test_the_fees_of_a_swap_are_shared_by_liquidity() -> None:
+    """Share a swap's fee by liquidity, pay it once, and keep the sum of what was earned."""
     made = minted(pool(), A, TICK - 2_000, TICK + 2_000, of(pool().current_liquidity))
     swapped = made.pool.swap("base", 10 * ETHER).pool
     fee = swapped.total_fees_earned["base"]
@@ -84,6 +90,7 @@ def test_the_fees_of_a_swap_are_shared_by_liquidity() -> None:
 
 
 def test_closing_an_order_leaves_only_the_traded_amounts() -> None:
+    """Give back what an order brought, up to a unit of rounding, and leave the pool as it was."""
     made = minted(pool(), A, TICK - 100, TICK + 100, of(10**15))
     gone = burned(made.pool, A, TICK - 100, TICK + 100, ALL)
     assert (gone.liquidity, gone.total) == (10**15, 0)
@@ -97,6 +104,7 @@ def test_closing_an_order_leaves_only_the_traded_amounts() -> None:
 def test_the_most_liquidity_for_amounts_needs_no_more_than_them(
     start: int, width: int, base: int, quote: int
 ) -> None:
+    """Never take more of either asset than the provider allowed."""
     low, high = TICK + start, TICK + start + width
     try:
         made = minted(pool(), A, low, high, assets(base, quote))
@@ -110,6 +118,7 @@ def test_the_most_liquidity_for_amounts_needs_no_more_than_them(
 @given(st.lists(st.tuples(st.sampled_from(["base", "quote"]), st.integers(1, 10**12)), max_size=5))
 @settings(max_examples=40)
 def test_orders_never_collect_more_than_the_pool_holds(swaps: list[tuple[str, int]]) -> None:
+    """Never pay out more than the pool holds: after all orders close, at most rounding is left."""
     made = minted(pool(), A, TICK - 200, TICK + 300, of(10**16))
     held = {
         side: made.amounts[side] + amount
@@ -143,11 +152,13 @@ REFUSED: list[tuple[int, int, Any, str]] = [
 
 @pytest.mark.parametrize(("low", "high", "size", "error"), REFUSED)
 def test_what_cannot_be_is_refused_by_the_pallets_name(low: int, high: int, size: Any, error: str) -> None:
+    """Refuse an impossible order by the pallet's own error name: clients match on it."""
     with pytest.raises(OrderRefused, match=f"^{error}$"):
         minted(pool(), A, low, high, size)
 
 
 def test_the_ratio_of_assets_is_that_of_an_order() -> None:
+    """Tell a provider the ratio of assets that an order of that range will take."""
     ratio = required_ratio(pool(), TICK - 100, TICK + 300)
     made = minted(pool(), A, TICK - 100, TICK + 300, of(10**20))
     assert ratio["base"] * made.amounts["quote"] == pytest.approx(

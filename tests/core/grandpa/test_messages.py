@@ -29,11 +29,13 @@ from tests.support.core.headers import HASHES, HEADERS, read
 
 
 def vector(name: str) -> tuple[bytes, Any]:
+    """Return a recorded message of another chain and what smoldot's tests say it holds."""
     expected = json.loads(shared("vectors", "smoldot", "expected.json").read_text())[name]
     return bytes.fromhex(shared("vectors", "smoldot", name).read_text()), expected
 
 
 def check_signatures(commit: Commit, round_number: int, set_id: int) -> None:
+    """Check that every vote of a commit is signed for its round and set, over 53 bytes."""
     for vote in commit.precommits:
         payload = sign_payload(vote.target_hash, vote.target_number, round_number, set_id)
         assert len(payload) == 53
@@ -41,6 +43,7 @@ def check_signatures(commit: Commit, round_number: int, set_id: int) -> None:
 
 
 def test_a_justification_seen_on_chain() -> None:
+    """Read a recorded justification, write it back to the byte, and verify its five signatures."""
     data, expected = vector("grandpa-justification.hex")
     justification = Justification.decode(data)
     commit = justification.commit
@@ -53,6 +56,7 @@ def test_a_justification_seen_on_chain() -> None:
 
 
 def test_a_commit_seen_in_gossip() -> None:
+    """Read a recorded gossip commit, write it back to the byte, and verify its signatures."""
     data, expected = vector("grandpa-commit.hex")
     message = CommitMessage.decode(data)
     assert (message.round, message.set_id) == (expected["round"], expected["set_id"])
@@ -64,6 +68,7 @@ def test_a_commit_seen_in_gossip() -> None:
 
 
 def test_a_neighbour_packet_seen_in_gossip() -> None:
+    """Read a recorded neighbor packet, and refuse one cut short, too long, or of another kind."""
     data, expected = vector("grandpa-neighbor.hex")
     packet = NeighborPacket.decode(data)
     assert packet == NeighborPacket(expected["round"], expected["set_id"], expected["finalized"])
@@ -74,6 +79,7 @@ def test_a_neighbour_packet_seen_in_gossip() -> None:
 
 
 def test_a_commit_needs_as_many_signatures_as_votes() -> None:
+    """Refuse a commit whose votes and signatures differ in number: a vote would go unsigned."""
     message = CommitMessage(1, 2, Commit(bytes(32), 3, (Precommit(bytes(32), 3, bytes(64), bytes(32)),)))
     data = message.encode()
     with pytest.raises(ScaleError, match="1 votes but 0 signatures"):
@@ -81,6 +87,7 @@ def test_a_commit_needs_as_many_signatures_as_votes() -> None:
 
 
 def test_a_scheduled_change_of_197_authorities_is_read_from_a_header() -> None:
+    """Read a scheduled change of 197 authorities from a Polkadot header, and write the same digest item."""
     header = Header.decode(read("polkadot-512271"))
     change = scheduled_change(header)
     assert change is not None
@@ -91,12 +98,14 @@ def test_a_scheduled_change_of_197_authorities_is_read_from_a_header() -> None:
 
 
 def test_other_items_announce_nothing() -> None:
+    """Read a change only from a header that announces one: block 1 of Polkadot has none."""
     assert scheduled_change(Header.decode(read("polkadot-1.hex"))) is None
     disabled = Header.decode(read("kusama-7472481"))
     assert scheduled_change(disabled) is not None
 
 
 def test_a_forced_change_and_a_broken_one() -> None:
+    """Read a forced change with its median block, and refuse one with a byte too many or too few."""
     body = b"\x02" + (5).to_bytes(4, "little") + b"\x04" + bytes(32) + (9).to_bytes(8, "little") + bytes(4)
     header = Header(bytes(32), 1, bytes(32), bytes(32), (DigestItem(DigestKind.CONSENSUS, b"FRNK", body),))
     change = forced_change(header)
@@ -119,18 +128,21 @@ U64 = st.integers(0, 2**64 - 1)
 
 @given(U64, COMMITS, st.lists(HEADERS, max_size=3))
 def test_any_justification_survives(round_number: int, commit: Commit, headers: list[Header]) -> None:
+    """Write any justification and read it back."""
     justification = Justification(round_number, commit, tuple(headers))
     assert Justification.decode(justification.encode()) == justification
 
 
 @given(U64, U64, COMMITS)
 def test_any_commit_survives(round_number: int, set_id: int, commit: Commit) -> None:
+    """Write any commit message and read it back."""
     message = CommitMessage(round_number, set_id, commit)
     assert CommitMessage.decode(message.encode()) == message
 
 
 @given(st.lists(st.tuples(HASHES, U64), max_size=4), st.integers(0, 2**32 - 1))
 def test_any_change_survives(authorities: list[tuple[bytes, int]], delay: int) -> None:
+    """Write any scheduled change into a header and read it back."""
     change = ScheduledChange(tuple(authorities), delay)
     header = Header(bytes(32), 1, bytes(32), bytes(32), (change.item(),))
     assert scheduled_change(header) == change
@@ -138,6 +150,7 @@ def test_any_change_survives(authorities: list[tuple[bytes, int]], delay: int) -
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_message_or_a_scale_error(data: bytes) -> None:
+    """Answer any bytes with a message that encodes to them, or with a ScaleError."""
     for decode in (Justification.decode, CommitMessage.decode, NeighborPacket.decode, WarpProof.decode):
         try:
             assert decode(data).encode() == data

@@ -29,6 +29,7 @@ SET = AuthoritySet(7, tuple((key.public, 1) for key in (ALICE, BOB, CAROL, DAVE)
 
 
 def block(name: str) -> bytes:
+    """Return the hash of a named block."""
     return name.encode().ljust(32, b".")
 
 
@@ -38,14 +39,17 @@ NUMBERS = {"A": 1, "B": 2, "C": 3, "D": 4, "E": 5, "X": 4, "Y": 5, "Z": 6}
 
 
 def ref(name: str) -> BlockRef:
+    """Return the hash and number of a named block."""
     return BlockRef(block(name), NUMBERS[name])
 
 
 def parent(of: bytes) -> bytes | None:
+    """Return the parent's hash, or None at the root and for unknown blocks."""
     return next((block(below) for name, below in PARENTS.items() if block(name) == of), None)
 
 
 def vote(key: Keypair, stage: int, name: str) -> Vote:
+    """Return a vote for a named block, signed for round 3 of set 7."""
     payload = sign_payload(block(name), NUMBERS[name], 3, 7, stage)
     return Vote(3, 7, stage, block(name), NUMBERS[name], key.sign(payload), key.public)
 
@@ -84,12 +88,14 @@ def test_what_a_round_decides(
     estimate: str | None,
     completable: bool,
 ) -> None:
+    """Decide ghost, finalized block, estimate and completeness by the rules of finality-grandpa."""
     state = round_of(prevotes, precommits).state
     decided = (state.prevote_ghost, state.finalized, state.estimate, state.completable)
     assert decided == (*(name and ref(name) for name in (ghost, final, estimate)), completable)
 
 
 def test_the_commit_of_a_round_holds_by_the_rules_of_commits() -> None:
+    """Make a commit that verifies, from those votes that are for the block or above it."""
     assert round_of(precommits="DD").commit() is None
     message = round_of(precommits="DDEZ").commit()
     assert message is not None
@@ -99,6 +105,7 @@ def test_the_commit_of_a_round_holds_by_the_rules_of_commits() -> None:
 
 
 def test_an_authority_that_votes_twice_counts_for_every_block_and_a_third_vote_for_nothing() -> None:
+    """Count an equivocator for every block, and ignore its third vote: two prove the fraud."""
     made = round_of(precommits="DDZ")
     assert made.commit() is None or made.commit().commit.target_hash == block("C")  # type: ignore[union-attr]
     assert made.add(vote(CAROL, PRECOMMIT, "Y"))
@@ -110,6 +117,7 @@ def test_an_authority_that_votes_twice_counts_for_every_block_and_a_third_vote_f
 
 
 def test_votes_that_do_not_descend_from_the_base_or_name_another_number_do_not_count() -> None:
+    """Ignore a vote below the round's base, with a wrong number, for an unknown block, or cast again."""
     made = round_of(base="C")
     assert not made.add(vote(ALICE, PREVOTE, "B"))
     wrong = Vote(3, 7, PREVOTE, block("E"), 6, bytes(64), ALICE.public)
@@ -122,6 +130,7 @@ def test_votes_that_do_not_descend_from_the_base_or_name_another_number_do_not_c
 
 
 def test_a_catch_up_carries_the_whole_round() -> None:
+    """Carry all votes of a round in a catch-up, so that another voter reaches the same state."""
     made = round_of("DDE", "DDD")
     answer = made.catch_up()
     assert decode_gossip(answer.encode()) == answer
@@ -135,6 +144,7 @@ def test_a_catch_up_carries_the_whole_round() -> None:
 
 
 def test_a_vote_is_signed_for_its_round_set_and_stage() -> None:
+    """Sign a vote for its round, set and stage: a replayed vote must not verify elsewhere."""
     good = vote(ALICE, PREVOTE, "D")
     assert len(good.encode()) == 150
     assert good.is_signed()
@@ -158,11 +168,13 @@ U64 = st.integers(0, 2**64 - 1)
 
 @given(st.builds(Vote.of, SIGNED, U64, U64, st.integers(0, 2)))
 def test_votes_decode_to_what_was_encoded(message: Vote) -> None:
+    """Write any vote as gossip and read it back."""
     assert decode_gossip(message.encode()) == message
 
 
 @given(st.builds(CatchUpRequest, U64, U64))
 def test_requests_decode_to_what_was_encoded(message: CatchUpRequest) -> None:
+    """Write any catch-up request as gossip and read it back."""
     assert decode_gossip(message.encode()) == message
 
 
@@ -171,4 +183,5 @@ VOTES = st.lists(SIGNED, max_size=3).map(tuple)
 
 @given(st.builds(CatchUp, U64, U64, VOTES, VOTES, st.binary(min_size=32, max_size=32), st.integers(0, 99)))
 def test_catch_ups_decode_to_what_was_encoded(message: CatchUp) -> None:
+    """Write any catch-up as gossip and read it back."""
     assert decode_gossip(message.encode()) == message

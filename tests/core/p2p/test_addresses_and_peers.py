@@ -25,6 +25,7 @@ HERE = Multiaddr.parse("/ip4/127.0.0.1/tcp/30333")
 
 @cache
 def peer(number: int) -> str:
+    """Return the id of a numbered peer."""
     return peer_id(Keypair.from_seed(number.to_bytes(32, "big"), "ed25519").public)
 
 
@@ -42,6 +43,7 @@ def peer(number: int) -> str:
     ],
 )
 def test_an_address_gives_the_endpoint_to_dial(text: str, endpoint: Endpoint | None) -> None:
+    """Read from a multiaddress where to dial, or None for a transport that the node does not speak."""
     address = Multiaddr.parse(f"{text}/p2p/{BOOT}")
     assert str(address) == f"{text}/p2p/{BOOT}"
     assert address.peer == BOOT
@@ -50,6 +52,7 @@ def test_an_address_gives_the_endpoint_to_dial(text: str, endpoint: Endpoint | N
 
 
 def test_an_address_has_the_bytes_of_the_specification() -> None:
+    """Encode a multiaddress in the bytes of the specification."""
     address = Multiaddr.parse(f"/ip4/138.68.126.239/tcp/30333/ws/p2p/{BOOT}")
     assert address.encode().hex() == f"048a447eef06767ddd03a50326002408011220{BOOT_KEY}"
 
@@ -58,18 +61,21 @@ def test_an_address_has_the_bytes_of_the_specification() -> None:
     "text", ["", "ip4/1.2.3.4", "/ip4", "/ip4/1.2.3", "/tcp/65536", "/tcp/x", "/p2p/Qm", "/x/1"]
 )
 def test_malformed_addresses_are_refused(text: str) -> None:
+    """Refuse a malformed multiaddress."""
     with pytest.raises(MultiaddrError):
         Multiaddr.parse(text)
 
 
 @given(st.binary(max_size=80))
 def test_no_bytes_make_the_readers_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
+    """Answer any bytes with a message or a RemoteError: a peer must not be able to crash the node."""
     for read in (Multiaddr.decode, Identify.decode, kademlia.decode_query, kademlia.decode_answer):
         with contextlib.suppress(RemoteError):
             read(data)
 
 
 def test_private_addresses_are_known_as_such() -> None:
+    """Tell public addresses from those of private networks, which are not worth a dial from elsewhere."""
     assert Multiaddr.parse("/ip4/138.68.126.239/tcp/1").is_global
     assert Multiaddr.parse("/dns/boot.example/tcp/1").is_global
     for text in ("/ip4/10.0.0.1/tcp/1", "/ip4/127.0.0.1/tcp/1", "/ip6/fe80::1/tcp/1", "/dns/localhost/tcp/1"):
@@ -77,6 +83,7 @@ def test_private_addresses_are_known_as_such() -> None:
 
 
 def test_identify_decodes_to_what_was_encoded_with_printable_text_only() -> None:
+    """Read identify back as written, and strip what a terminal would obey from a peer's agent text."""
     said = Identify(public_of(BOOT), "node/1 (x)", (HERE,), ("/ipfs/ping/1.0.0", "/a/kad"), HERE)
     assert Identify.decode(said.encode()) == said
     rude = Identify(public_of(BOOT), "\x1b[2Jhi" + "x" * 1000)
@@ -88,6 +95,7 @@ def test_identify_decodes_to_what_was_encoded_with_printable_text_only() -> None
 
 
 def test_find_node_has_the_bytes_of_the_specification() -> None:
+    """Encode a FIND_NODE query in the bytes of the specification, and ignore queries of other types."""
     query = kademlia.query(kademlia.peer_bytes(BOOT))
     assert framed(query).hex() == f"2a08041226002408011220{BOOT_KEY}"
     assert kademlia.decode_query(query) == kademlia.peer_bytes(BOOT)
@@ -95,6 +103,7 @@ def test_find_node_has_the_bytes_of_the_specification() -> None:
 
 
 def test_an_answer_is_decoded_without_peers_that_cannot_be_dialed() -> None:
+    """Leave out peers that cannot be dialed, and refuse an answer of another type."""
     known = KnownPeer(peer(1), (HERE,))
     elsewhere = KnownPeer(peer(2), (Multiaddr.parse("/ip4/1.2.3.4/udp/1/quic-v1"),))
     assert kademlia.decode_answer(kademlia.answer([known, elsewhere])) == [known]
@@ -104,6 +113,7 @@ def test_an_answer_is_decoded_without_peers_that_cannot_be_dialed() -> None:
 
 
 def test_no_peer_can_fill_the_routing_table() -> None:
+    """Cap each bucket of the routing table, so that no peer fills it with ids of its choice."""
     table = RoutingTable(peer(0))
     taken = [number for number in range(1, 200) if table.add(KnownPeer(peer(number), (HERE,)))]
     assert not table.add(KnownPeer(peer(0), (HERE,)))
@@ -116,6 +126,10 @@ def test_no_peer_can_fill_the_routing_table() -> None:
 
 
 def test_addresses_reported_by_others_are_replaced_by_a_nodes_own_and_not_passed_on() -> None:
+    """Keep the address under which a node was met.
+
+    Others cannot redirect it, and hearsay is not passed on.
+    """
     table, elsewhere = RoutingTable(peer(0)), Multiaddr.parse("/ip4/9.9.9.9/tcp/666")
     table.add(KnownPeer(peer(1), (elsewhere,)))
     assert table.nearest(bytes(32), met=True) == []
@@ -128,6 +142,7 @@ def test_addresses_reported_by_others_are_replaced_by_a_nodes_own_and_not_passed
 
 
 def test_a_node_that_we_connect_to_replaces_one_that_others_reported() -> None:
+    """Prefer a node that was met over one that others reported, but keep an old one that can be reached."""
     table = RoutingTable(peer(0))
     refused = next(number for number in range(1, 500) if not table.add(KnownPeer(peer(number), (HERE,))))
     before = len(table)
@@ -155,6 +170,7 @@ def hundred_tables() -> dict[str, RoutingTable]:
 @settings(max_examples=10)
 @given(st.integers(0, 99))
 def test_a_lookup_finds_a_node_that_only_others_know(wanted: int) -> None:
+    """Find a node by asking from table to table, though the start knows only three peers."""
     target, tables = kademlia.peer_bytes(peer(wanted)), hundred_tables()
     lookup = Lookup.start(target, tables[peer(50)].nearest(bytes(32), 3))
     while (asked := lookup.next()) is not None:
@@ -163,6 +179,7 @@ def test_a_lookup_finds_a_node_that_only_others_know(wanted: int) -> None:
 
 
 def test_a_lookup_among_liars_ends() -> None:
+    """End a lookup among peers that always name new ones, after MAX_ASKED questions at the latest."""
     lookup = Lookup.start(bytes(32), [KnownPeer(peer(1), (HERE,))])
     asked, fresh = 0, 2
     while lookup.next() is not None:

@@ -49,6 +49,7 @@ def libp2p(notification: bytes) -> list[bytes]:
 @pytest.mark.parametrize("backend", [litep2p, libp2p])
 @pytest.mark.parametrize("size", [SHORTEST_EXTRINSIC, 134, VOTE, 4_000])
 def test_gossip_of_an_honest_peer_costs_no_credit_at_any_rate(backend: object, size: int) -> None:
+    """Charge an honest peer's gossip nothing at any rate, in the frames of litep2p and of libp2p."""
     assert callable(backend)
     session = listener()
     for _ in range(5_000):
@@ -57,6 +58,7 @@ def test_gossip_of_an_honest_peer_costs_no_credit_at_any_rate(backend: object, s
 
 
 def test_twenty_neighbor_packets_of_litep2p_a_second_cost_no_credit() -> None:
+    """Charge nothing for twenty small neighbor packets of litep2p a second."""
     session = listener()
     for _ in range(2_000):
         receive(session, litep2p(bytes(23)))
@@ -66,6 +68,7 @@ def test_twenty_neighbor_packets_of_litep2p_a_second_cost_no_credit() -> None:
 
 @pytest.mark.parametrize("kind", ["empty messages", "pings", "windows", "a body, byte by byte", "a header"])
 def test_messages_that_carry_nothing_use_the_credit_up(kind: str) -> None:
+    """End a connection whose messages carry nothing, once its credit is used up."""
     session = listener()
     if kind == "a body, byte by byte":
         receive(session, [frame(DATA, 0, STREAM, 60_000)])
@@ -86,6 +89,7 @@ def test_messages_that_carry_nothing_use_the_credit_up(kind: str) -> None:
 
 
 def test_a_body_of_sixteen_megabytes_in_large_messages_costs_no_credit() -> None:
+    """Charge nothing for a body of 16 MiB in large messages."""
     session = listener()
     for _ in range(16 << 4):
         receive(session, [frame(DATA, 0, STREAM, 65_507), bytes(65_000), bytes(507)])

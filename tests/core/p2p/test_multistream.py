@@ -17,6 +17,7 @@ HEADER_LINE = bytes.fromhex("132f6d756c746973747265616d2f312e302e300a")
 
 
 def test_lines_have_the_bytes_of_the_specification() -> None:
+    """Write protocol lines in the bytes of the specification."""
     assert line("/multistream/1.0.0") == HEADER_LINE
     assert line("/noise") == bytes.fromhex("072f6e6f6973650a")
     assert line("/yamux/1.0.0") == bytes.fromhex("0d2f79616d75782f312e302e300a")
@@ -43,6 +44,7 @@ def talk(dialer: Dialer, listener: MultistreamListener, size: int) -> None:
     st.sets(st.sampled_from(["/a", "/b/1", "/c/2"])),
 )
 def test_the_first_name_that_both_know_is_chosen(size: int, names: list[str], known: set[str]) -> None:
+    """Agree on the dialer's first name that the listener knows, however the bytes are cut."""
     dialer, listener = Dialer(names), MultistreamListener(known)
     if not known:
         with pytest.raises(RemoteError, match="refused"):
@@ -53,6 +55,7 @@ def test_the_first_name_that_both_know_is_chosen(size: int, names: list[str], kn
 
 
 def test_a_listener_is_silent_until_the_dialer_has_spoken() -> None:
+    """Send nothing as a listener before the dialer has spoken."""
     listener = MultistreamListener({"/echo"})
     assert listener.bytes_to_send() == b""
     listener.receive_data(HEADER_LINE)
@@ -60,6 +63,7 @@ def test_a_listener_is_silent_until_the_dialer_has_spoken() -> None:
 
 
 def test_data_that_follows_the_choice_is_kept_for_the_protocol() -> None:
+    """Keep the bytes behind the chosen line for the protocol: a dialer may send them at once."""
     listener = MultistreamListener({"/echo"})
     listener.receive_data(Dialer(["/echo"]).bytes_to_send() + b"hello")
     assert listener.chosen == "/echo"
@@ -77,17 +81,20 @@ def test_data_that_follows_the_choice_is_kept_for_the_protocol() -> None:
     ],
 )
 def test_a_hostile_line_is_refused_with_its_reason(data: bytes, reason: str) -> None:
+    """Refuse a hostile line and say why."""
     with pytest.raises(RemoteError, match=reason):
         MultistreamListener({"/noise"}).receive_data(data)
 
 
 def test_an_answer_to_another_question_is_refused() -> None:
+    """Refuse an answer that names another protocol than was proposed."""
     with pytest.raises(RemoteError, match="the answer to"):
         Dialer(["/noise"]).receive_data(HEADER_LINE + line("/plaintext"))
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_make_either_side_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
+    """Answer any bytes on either side with nothing worse than a RemoteError."""
     for side in (MultistreamListener({"/noise"}), Dialer(["/noise"])):
         with contextlib.suppress(RemoteError):
             side.receive_data(HEADER_LINE + data)

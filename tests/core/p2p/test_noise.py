@@ -19,6 +19,7 @@ CAROL = Keypair.from_seed(bytes([3]) * 32, "ed25519")
 
 
 def sides(expected: bytes | None = None) -> tuple[NoiseHandshake, NoiseHandshake]:
+    """Return a dialer, with the key it expects, and a listener; their ephemeral keys are fixed."""
     dialer = NoiseHandshake(
         ALICE, dialer=True, static=b"\x11" * 32, ephemeral=b"\x12" * 32, expected=expected
     )
@@ -28,6 +29,7 @@ def sides(expected: bytes | None = None) -> tuple[NoiseHandshake, NoiseHandshake
 def shake(
     dialer: NoiseHandshake, listener: NoiseHandshake, size: int = 1000
 ) -> tuple[SecureChannel, SecureChannel]:
+    """Carry the handshake's bytes in pieces and return both sides' secure channels."""
     while not (dialer.finished and listener.finished):
         for source, sink in ((dialer, listener), (listener, dialer)):
             data = source.bytes_to_send()
@@ -39,6 +41,7 @@ def shake(
 @settings(max_examples=20)
 @given(st.integers(1, 300))
 def test_both_sides_prove_their_node_keys_however_the_bytes_are_cut(size: int) -> None:
+    """Prove both node keys to the other side, however the bytes are cut."""
     dialer, listener = sides(expected=BOB.public)
     shake(dialer, listener, size)
     assert dialer.remote == BOB.public
@@ -48,6 +51,7 @@ def test_both_sides_prove_their_node_keys_however_the_bytes_are_cut(size: int) -
 @settings(max_examples=20)
 @given(st.lists(st.binary(max_size=500), max_size=8), st.integers(1, 400))
 def test_what_is_sealed_is_opened_in_order(messages: list[bytes], size: int) -> None:
+    """Open sealed messages in their order in both directions, however the stream is cut."""
     here, there = shake(*sides())
     for source, sink in ((here, there), (there, here)):
         stream = b"".join(source.seal(message) for message in messages)
@@ -58,6 +62,7 @@ def test_what_is_sealed_is_opened_in_order(messages: list[bytes], size: int) -> 
 
 
 def test_a_message_is_not_opened_before_it_is_asked_for() -> None:
+    """Decrypt a message only when it is asked for: a flood must not cost work ahead of its turn."""
     here, there = shake(*sides())
     wire = b"".join(here.seal(bytes([number])) for number in range(3))
     messages = there.messages(wire[:-1])
@@ -68,6 +73,7 @@ def test_a_message_is_not_opened_before_it_is_asked_for() -> None:
 
 
 def test_a_message_has_a_largest_size() -> None:
+    """Seal a message of the largest size, and refuse one byte more."""
     here, there = shake(*sides())
     assert there.receive_data(here.seal(bytes(MAX_PLAINTEXT))) == [bytes(MAX_PLAINTEXT)]
     with pytest.raises(LocalError, match="are allowed"):
@@ -75,12 +81,14 @@ def test_a_message_has_a_largest_size() -> None:
 
 
 def test_another_node_than_the_address_names_is_refused_by_both_names() -> None:
+    """Refuse a node whose key is not that of the dialed address, and name both ids."""
     dialer, listener = sides(expected=CAROL.public)
     with pytest.raises(RemoteError, match=f"id is {peer_id(BOB.public)}.*{peer_id(CAROL.public)}"):
         shake(dialer, listener)
 
 
 def test_every_altered_byte_of_the_handshake_is_noticed() -> None:
+    """Refuse a handshake in which any byte was altered on the way."""
     _, listener = sides()
     hello = sides()[0].bytes_to_send()
     listener.receive_data(hello)
@@ -95,6 +103,7 @@ def test_every_altered_byte_of_the_handshake_is_noticed() -> None:
 
 
 def test_altered_replayed_and_reordered_messages_are_refused() -> None:
+    """Refuse a message that was altered, replayed or taken out of order."""
     here, there = shake(*sides())
     first, second = here.seal(b"first"), here.seal(b"second")
     with pytest.raises(RemoteError, match="forged, altered or cut"):
@@ -105,12 +114,14 @@ def test_altered_replayed_and_reordered_messages_are_refused() -> None:
 
 
 def test_a_key_of_low_order_is_refused() -> None:
+    """Refuse a key of low order, which would make the shared secret known to all."""
     _, listener = sides()
     with pytest.raises(RemoteError, match="low order"):
         listener.receive_data((32).to_bytes(2, "big") + bytes(32))
 
 
 def test_a_connection_ends_before_a_nonce_comes_again() -> None:
+    """End the connection before a nonce repeats: a repeated one breaks the cipher."""
     here, _ = shake(*sides())
     here._sending._nonce = (1 << 64) - 2
     here.seal(b"the last one")
@@ -121,6 +132,7 @@ def test_a_connection_ends_before_a_nonce_comes_again() -> None:
 @settings(max_examples=60)
 @given(st.binary(max_size=400))
 def test_no_bytes_make_a_handshake_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
+    """Answer any bytes in a handshake with nothing worse than a RemoteError."""
     for side in sides():
         with contextlib.suppress(RemoteError):
             side.receive_data(len(data).to_bytes(2, "big") + data)

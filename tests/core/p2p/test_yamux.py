@@ -44,10 +44,12 @@ from cfnode.core.p2p.yamux.session import EXTRA_WINDOWS, MAX_INBOUND, MAX_UNREAD
 
 
 def frame(kind: int, flags: int, stream: int, value: int, body: bytes = b"") -> bytes:
+    """Return one frame's bytes."""
     return FRAME_HEADER.pack(0, kind, flags, stream, value) + body
 
 
 def carry(source: YamuxSession, sink: YamuxSession) -> list[Event]:
+    """Carry all frames of one session to the other and return the events there."""
     return sink.receive_data(b"".join(source.frames_to_send()))
 
 
@@ -61,6 +63,10 @@ def opened(window: int = INITIAL_WINDOW) -> tuple[YamuxSession, YamuxSession, in
 
 
 def test_a_stream_is_opened_by_the_bytes_of_the_specification() -> None:
+    """Open streams with the frames of the specification.
+
+    Odd ids for the dialer, even ones for the listener.
+    """
     dialer = YamuxSession(dialer=True)
     assert dialer.open() == 1
     assert dialer.open(window=INITIAL_WINDOW + 0x10000) == 3
@@ -79,6 +85,7 @@ def test_a_stream_is_opened_by_the_bytes_of_the_specification() -> None:
     st.integers(1, 900),
 )
 def test_each_stream_gets_its_own_bytes_in_order(writes: list[tuple[int, bytes]], size: int) -> None:
+    """Deliver each stream its own bytes in order, and its end last."""
     dialer, listener = YamuxSession(dialer=True), YamuxSession(dialer=False)
     streams = [dialer.open() for _ in range(4)]
     sent, got = defaultdict(bytes), defaultdict(bytes)
@@ -100,6 +107,7 @@ def test_each_stream_gets_its_own_bytes_in_order(writes: list[tuple[int, bytes]]
 
 
 def test_no_more_is_sent_than_the_window_has_room_for() -> None:
+    """Send no more than the peer's window has room for, and go on when it grows."""
     dialer, listener, stream = opened()
     data, sent = bytes(INITIAL_WINDOW + 1), 0
     while size := dialer.send(stream, data[sent:]):
@@ -116,12 +124,14 @@ def test_no_more_is_sent_than_the_window_has_room_for() -> None:
 
 
 def test_a_byte_beyond_the_window_ends_the_connection_before_the_body_comes() -> None:
+    """End the connection at the header of data beyond the window, before its body is stored."""
     _, listener, stream = opened()
     with pytest.raises(RemoteError, match="its window has room for 262144"):
         listener.receive_data(frame(DATA, 0, stream, INITIAL_WINDOW + 1))
 
 
 def test_large_windows_come_from_one_budget_and_return_to_it() -> None:
+    """Take large windows from one budget a connection, and return them when a stream is released."""
     dialer = YamuxSession(dialer=True)
     first, second, third = (dialer.open(INITIAL_WINDOW + (20 << 20)) for _ in range(3))
     extras = [FRAME_HEADER.unpack(data)[4] for data in dialer.frames_to_send()]
@@ -133,6 +143,7 @@ def test_large_windows_come_from_one_budget_and_return_to_it() -> None:
 
 
 def test_streams_beyond_the_limit_are_reset_until_ours_are_released() -> None:
+    """Reset streams over the limit until we release one: a reset by the peer alone makes no room."""
     listener = YamuxSession(dialer=False)
     flood = b"".join(frame(WINDOW, SYN, 2 * n + 1, 0) for n in range(MAX_INBOUND + 3))
     assert len(listener.receive_data(flood)) == MAX_INBOUND
@@ -145,6 +156,7 @@ def test_streams_beyond_the_limit_are_reset_until_ours_are_released() -> None:
 
 
 def test_data_of_a_stream_that_we_have_left_is_passed_over() -> None:
+    """Discard data of a stream that we have left, and read on behind it."""
     dialer, listener, stream = opened()
     listener.release(stream)
     body = frame(DATA, 0, stream, 5, b"hello")
@@ -154,6 +166,7 @@ def test_data_of_a_stream_that_we_have_left_is_passed_over() -> None:
 
 
 def test_leaving_in_the_middle_of_a_body_drops_its_rest() -> None:
+    """Discard the rest of a body when its stream is left in the middle."""
     _, listener, stream = opened()
     body = frame(DATA, FIN, stream, 5, b"hello")
     assert listener.receive_data(body[:14]) == [DataReceived(stream, b"he")]
@@ -162,6 +175,7 @@ def test_leaving_in_the_middle_of_a_body_drops_its_rest() -> None:
 
 
 def test_a_stream_that_ended_both_ways_is_released_without_a_reset() -> None:
+    """Release a stream that ended both ways without a reset."""
     dialer, listener, stream = opened()
     dialer.finish(stream)
     assert carry(dialer, listener) == [StreamEnded(stream)]
@@ -174,6 +188,7 @@ def test_a_stream_that_ended_both_ways_is_released_without_a_reset() -> None:
 
 @pytest.mark.parametrize("kind", [DATA, WINDOW])
 def test_an_empty_second_end_of_a_stream_is_ignored(kind: int) -> None:
+    """Ignore an empty second end of a stream, but refuse data after the end."""
     _, listener, stream = opened()
     assert listener.receive_data(frame(kind, FIN, stream, 0)) == [StreamEnded(stream)]
     assert listener.receive_data(frame(kind, FIN, stream, 0) * 2) == []
@@ -182,6 +197,7 @@ def test_an_empty_second_end_of_a_stream_is_ignored(kind: int) -> None:
 
 
 def test_pings_are_answered_and_a_peer_that_does_not_read_the_answers_is_dropped() -> None:
+    """Answer pings, and drop a peer that lets the answers pile up unread."""
     session = YamuxSession(dialer=False)
     assert session.receive_data(frame(PING, SYN, 0, 0xDEADBEEF)) == []
     assert session.frames_to_send() == [bytes.fromhex("0002000200000000deadbeef")]
@@ -202,6 +218,7 @@ FLOODS = {
 
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
 def test_frames_that_carry_nothing_use_the_credit_up(flood: bytes) -> None:
+    """End a connection that floods frames without content, of whichever kind."""
     _, listener, _ = opened()
     with pytest.raises(FloodError, match="carry nothing"):
         for _ in range(round(MAX_FRAME_CREDIT * 1.1)):
@@ -210,6 +227,7 @@ def test_frames_that_carry_nothing_use_the_credit_up(flood: bytes) -> None:
 
 
 def test_streams_that_are_opened_and_reset_at_once_use_the_credit_up() -> None:
+    """Charge streams that are opened and reset at once, until the credit is used up."""
     listener = YamuxSession(dialer=False)
     pairs = 0
     with pytest.raises(FloodError, match="carry nothing"):
@@ -222,6 +240,7 @@ def test_streams_that_are_opened_and_reset_at_once_use_the_credit_up() -> None:
 
 
 def test_requests_that_are_answered_cost_no_credit() -> None:
+    """Charge nothing for requests that are answered."""
     dialer, listener = YamuxSession(dialer=True), YamuxSession(dialer=False)
     for _ in range(5_000):
         stream = dialer.open()
@@ -237,6 +256,7 @@ def test_requests_that_are_answered_cost_no_credit() -> None:
 
 
 def test_bytes_and_time_give_credit_again() -> None:
+    """Earn credit by bytes and by time, up to its maximum."""
     _, listener, stream = opened()
     listener.receive_data(frame(PING, ACK, 0, 1) * 2_000)
     before = listener.budget.credit
@@ -249,6 +269,7 @@ def test_bytes_and_time_give_credit_again() -> None:
 
 
 def test_many_frames_are_taken_in_slices() -> None:
+    """Handle many frames in slices, so that one peer does not hold the node's loop."""
     listener = YamuxSession(dialer=False)
     opening = b"".join(frame(WINDOW, SYN, 2 * number + 1, 0) for number in range(100))
     slices = list(listener.turns(opening + frame(DATA, 0, 1, 1, b"x") * 500))
@@ -260,6 +281,7 @@ def test_many_frames_are_taken_in_slices() -> None:
 
 
 def test_after_a_farewell_no_stream_is_opened() -> None:
+    """Open no stream and accept none after a farewell."""
     dialer, listener, _ = opened()
     listener.go_away(1)
     assert carry(listener, dialer) == [GoneAway(1)]
@@ -284,6 +306,7 @@ def test_after_a_farewell_no_stream_is_opened() -> None:
     ],
 )
 def test_a_frame_against_the_rules_is_refused_with_its_reason(data: bytes, reason: str) -> None:
+    """Refuse a frame against the rules and say which rule."""
     _, listener, _ = opened()
     with pytest.raises(RemoteError, match=reason):
         listener.receive_data(data)
@@ -303,6 +326,7 @@ hostile = st.builds(
 def test_no_frames_make_a_session_fail_otherwise_than_by_a_remote_error(
     frames: list[bytes], size: int
 ) -> None:
+    """Answer any sequence of frames with nothing worse than a RemoteError."""
     _, listener, _ = opened()
     wire = b"".join(frames)
     with contextlib.suppress(RemoteError):

@@ -16,10 +16,12 @@ HASHED_CHILD = merkle_entry(b"\x40" * 40)
 
 
 def branch(*at: int, value: bytes | None = None, hashed: bool = False, partial: bytes = b"") -> TrieNode:
+    """Return a branch with children at some nibbles."""
     return TrieNode(partial, value, hashed, [HASHED_CHILD if i in at else b"" for i in range(16)])
 
 
 def test_the_branch_with_a_partial_key_seen_on_chain_encodes_to_the_same_bytes() -> None:
+    """Encode a branch with a partial key, recorded on a chain, to the same bytes."""
     data = bytes.fromhex(shared("vectors", "smoldot", "trie-node-branch-partial-key.hex").read_text())
     node = decode_node(data)
     assert node.children is not None
@@ -37,6 +39,7 @@ def test_the_branch_with_a_partial_key_seen_on_chain_encodes_to_the_same_bytes()
     ],
 )
 def test_each_kind_of_node_has_its_header(node: TrieNode, head: int) -> None:
+    """Begin each kind of node with its header bits, and decode it."""
     data = encode_node(node)
     assert data[0] == head
     assert decode_node(data) == node
@@ -44,6 +47,7 @@ def test_each_kind_of_node_has_its_header(node: TrieNode, head: int) -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 14, 15, 16, 30, 31, 32, 62, 63, 64, 317, 318, 319, 600])
 def test_partial_keys_of_any_length_survive(length: int) -> None:
+    """Encode and decode partial keys of any length, around the steps of their count."""
     partial = bytes(i % 16 for i in range(length))
     for node in (
         TrieNode(partial, b"v"),
@@ -55,11 +59,13 @@ def test_partial_keys_of_any_length_survive(length: int) -> None:
 
 
 def test_a_long_partial_key_is_counted_in_steps_of_255() -> None:
+    """Count a long partial key in steps of 255."""
     assert encode_node(TrieNode(bytes(63), b""))[:2] == bytes([0x7F, 0])
     assert encode_node(TrieNode(bytes(63 + 255), b""))[:3] == bytes([0x7F, 255, 0])
 
 
 def test_a_small_child_stands_inside_and_a_large_one_by_its_hash() -> None:
+    """Put a child below 32 bytes into its parent, and a larger one as its hash."""
     small, large = b"\x41\x00\x04x", b"\x40" * 32
     assert merkle_entry(small) == bytes([4 * 4]) + small
     assert merkle_entry(large) == bytes([32 * 4]) + blake2_256(large)
@@ -90,12 +96,14 @@ def test_a_small_child_stands_inside_and_a_large_one_by_its_hash() -> None:
     ],
 )
 def test_bytes_that_are_no_node_are_refused(data: str) -> None:
+    """Refuse bytes that are not a node in its only form: two forms would have two hashes."""
     with pytest.raises(TrieError):
         decode_node(bytes.fromhex(data))
 
 
 @given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda b: b"\x80\x01\x00" + b))
 def test_any_bytes_decode_to_a_node_that_encodes_to_them_or_are_refused(data: bytes) -> None:
+    """Answer any bytes with a node that encodes to them, or a TrieError."""
     try:
         node = decode_node(data)
     except TrieError:

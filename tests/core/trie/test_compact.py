@@ -25,12 +25,14 @@ from tests.support.core.proofs import stored
 
 
 def cases() -> list[dict[str, Any]]:
+    """Return the three compact proofs of the main net's genesis."""
     proof_cases = json.loads(shared("vectors", "synthetic", "compact-proofs.json").read_text())["cases"]
     assert len(proof_cases) == 3
     return list(proof_cases)
 
 
 def test_compact_proofs_of_the_main_net_genesis_show_their_keys() -> None:
+    """Read the values that a compact proof holds, and raise MissingNode for those it only hashes."""
     for case in cases():
         root = bytes.fromhex(case["state_root"])
         items = decode_proof(bytes.fromhex(case["proof"]))
@@ -47,6 +49,7 @@ def test_compact_proofs_of_the_main_net_genesis_show_their_keys() -> None:
 
 
 def test_packing_an_unpacked_proof_gives_the_same_items() -> None:
+    """Pack an unpacked proof to the same items, escaped nodes included."""
     for case in cases():
         root = bytes.fromhex(case["state_root"])
         items = decode_proof(bytes.fromhex(case["proof"]))
@@ -59,6 +62,7 @@ def test_packing_an_unpacked_proof_gives_the_same_items() -> None:
 def test_compact_proofs_contain_the_same_entries_as_full_proofs(
     pairs: dict[bytes, bytes], count: int
 ) -> None:
+    """Read the same values from a compact proof as from the full one."""
     root, nodes = stored(pairs, 1)
     keys = sorted(pairs)[:count]
     full = build_proof(nodes.get, pairs.get, keys or [b""])
@@ -67,6 +71,7 @@ def test_compact_proofs_contain_the_same_entries_as_full_proofs(
 
 
 def with_child() -> tuple[bytes, list[bytes], bytes]:
+    """Return a root, a compact proof that includes a child trie, and the child's root."""
     child_root, child_nodes = stored({b"a": b"1", b"b": b"2" * 40}, 1)
     root, nodes = stored({CHILD_STORAGE_PREFIX + b"c": child_root, b"x": b"y"}, 1)
     entries = [*nodes.values(), *child_nodes.values(), b"2" * 40]
@@ -74,12 +79,14 @@ def with_child() -> tuple[bytes, list[bytes], bytes]:
 
 
 def test_child_tries_follow_the_top_trie() -> None:
+    """Read a child trie's values behind the top trie's in one proof."""
     root, items, _ = with_child()
     state = ProofState(root, decode_compact_proof(items, root))
     assert (state.get(b"b", b"c"), state.get(b"x")) == (b"2" * 40, b"y")
 
 
 def test_what_does_not_belong_to_the_proof_is_refused() -> None:
+    """Refuse a proof with items missing, added, repeated or of another trie."""
     root, items, _ = with_child()
     stranger_root, stranger_nodes = stored({b"q": b"r"}, 1)
     stranger = encode_compact_proof(stranger_root, list(stranger_nodes.values()))
@@ -98,5 +105,6 @@ def test_what_does_not_belong_to_the_proof_is_refused() -> None:
 
 @given(st.lists(st.binary(max_size=40) | st.just(b"\x80\xff\xff" + bytes(16)), max_size=12))
 def test_any_items_are_refused_or_of_the_root(items: list[bytes]) -> None:
+    """Refuse any items that do not lead to the root."""
     with pytest.raises(TrieError):
         decode_compact_proof(items, bytes(32))

@@ -41,6 +41,7 @@ def after(old: dict[bytes, bytes], changes: dict[bytes, bytes | None]) -> dict[b
 def test_the_keys_that_differ_are_found_in_order(
     old: dict[bytes, bytes], changes: dict[bytes, bytes | None], version: int, prefix: bytes
 ) -> None:
+    """List the keys that differ between two tries in order, below a prefix too."""
     new = after(old, changes)
     listed = list(differences(reader(old, version), reader(new, version)))
     assert listed == plain(old, new)
@@ -52,6 +53,7 @@ def test_the_keys_that_differ_are_found_in_order(
 def test_a_walk_can_go_on_where_it_was_left(
     old: dict[bytes, bytes], changes: dict[bytes, bytes | None], version: int, start: bytes
 ) -> None:
+    """Continue a walk behind any key."""
     new = after(old, changes)
     listed = list(differences(reader(old, version), reader(new, version), after=start))
     assert listed == [(key, change) for key, change in plain(old, new) if key > start]
@@ -61,11 +63,13 @@ def test_a_walk_can_go_on_where_it_was_left(
 def test_a_value_that_is_only_kept_otherwise_has_not_changed(
     old: dict[bytes, bytes], changes: dict[bytes, bytes | None]
 ) -> None:
+    """Report no change for a value that is only stored otherwise by another state version."""
     new = after(old, changes)
     assert list(differences(reader(old, 0), reader(new, 1))) == plain(old, new)
 
 
 def test_what_is_equal_is_not_read() -> None:
+    """Skip subtries that are equal, so that a comparison costs what differs."""
     old = {bytes((high, low)): bytes(40) for high in range(256) for low in range(0, 256, 16)}
     new = old | {b"\x77\x10": b"other" * 10}
     read: list[bytes] = []
@@ -84,6 +88,7 @@ def test_what_is_equal_is_not_read() -> None:
 def test_the_closest_merkle_value_stands_for_all_below(
     pairs: dict[bytes, bytes], version: int, prefix: bytes
 ) -> None:
+    """Give the merkle value of the topmost node below a prefix, and None where no key begins with it."""
     nodes = reader(pairs, version)
     root = naive_root(pairs, version)
     merkle_value = closest_merkle_value(lambda path, _: nodes(path) or EMPTY_NODE, root, prefix)

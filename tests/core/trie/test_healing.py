@@ -57,6 +57,7 @@ def complete(mix: Held, newer: Held, most: int) -> Healing:
 
 
 def count(rows: Rows) -> int:
+    """Count rows over all tries."""
     return sum(map(len, rows.values()))
 
 
@@ -65,6 +66,7 @@ def count(rows: Rows) -> int:
 def test_rows_of_two_states_become_the_newer_one(
     older: Held, newer: Held, turns: list[bool], most: int
 ) -> None:
+    """Complete rows of two states to the newer one, and count its keys and nodes."""
     mix = mixed(older, newer, turns)
     healing = complete(mix, newer, most)
     for mine, theirs in ((mix.storage, newer.storage), (mix.nodes, newer.nodes)):
@@ -74,6 +76,7 @@ def test_rows_of_two_states_become_the_newer_one(
 
 
 def test_unchanged_nodes_are_not_missing() -> None:
+    """Ask only for nodes that changed."""
     entries = {bytes([first, second]): bytes([second]) * 50 for first in range(30) for second in range(30)}
     older, newer = Held(entries), Held({**entries, bytes([7, 7]): b"changed" * 9})
     before = dict(older.nodes[TOP])
@@ -94,6 +97,7 @@ def test_unchanged_nodes_are_not_missing() -> None:
 @given(states)
 @settings(max_examples=50, deadline=None)
 def test_the_rows_of_a_trie_come_in_order_and_are_all_there_are(state: Held) -> None:
+    """Walk the rows of each trie in order and miss none."""
     roots = {TOP: state.root}
     for child in (TOP, *sorted(state.storage.keys() - {TOP})):
         if child != TOP:

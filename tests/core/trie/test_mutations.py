@@ -39,14 +39,17 @@ class Proof:
 
 
 def value(root: bytes, key: bytes, data: bytes) -> object:
+    """Return what a proof says of a key's value."""
     return ProofState(root, decode_proof(data)).get(key)
 
 
 def following(root: bytes, key: bytes, data: bytes) -> object:
+    """Return what a proof says of the next key."""
     return ProofState(root, decode_proof(data)).next_key(key)
 
 
 def compact_value(root: bytes, key: bytes, data: bytes) -> object:
+    """Return what a compact proof says of a key's value."""
     return ProofState(root, decode_compact_proof(decode_proof(data), root)).get(key)
 
 
@@ -128,6 +131,7 @@ def unharmed(proof: Proof, mutations: Iterator[bytes]) -> tuple[int, int]:
 
 
 def test_no_spoilt_byte_of_a_proof_of_others_makes_another_value() -> None:
+    """Read the true value or an error from captured proofs in which one byte is spoilt by chance."""
     for proof in captured():
         right, refused = unharmed(proof, sampled(proof.data))
         assert refused > 0, proof.name
@@ -135,6 +139,7 @@ def test_no_spoilt_byte_of_a_proof_of_others_makes_another_value() -> None:
 
 
 def test_no_mutation_of_a_single_byte_of_a_proof_makes_another_value() -> None:
+    """Read the true value or an error from small proofs in which each byte takes each other value."""
     proofs = list(made())
     assert len(proofs) == MADE
     for proof in proofs:

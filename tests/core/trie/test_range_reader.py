@@ -30,6 +30,7 @@ BOUNDS = st.sampled_from([0, 100, 3_000, range_reader.MAX_UNPROVEN_NIBBLES])
 
 
 def has_equal_entries(state: Held) -> bool:
+    """Return whether two entries of a state are equal."""
     values = [value for table in state.storage.values() for value in table.values() if len(value) > 32]
     entries = [*values, *(node for table in state.nodes.values() for node in table.values())]
     return len(set(entries)) < len(entries)
@@ -57,6 +58,7 @@ def assert_read_alike(items: list[bytes], state: Held, start: Position) -> Posit
 def test_ranges_are_read_as_by_the_slow_reader(
     top: dict[bytes, bytes], children: Tables, version: int, most: int, bound: int
 ) -> None:
+    """Read ranges of any state and size as the slow reader does, until the state is whole."""
     state = Held(top, children, version)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(range_reader, "MAX_UNPROVEN_NIBBLES", bound)
@@ -91,6 +93,7 @@ def test_a_proof_with_any_entries_left_out_is_read_as_by_the_slow_reader(
 def test_items_in_disorder_are_refused_by_both_readers_or_read_alike(
     top: dict[bytes, bytes], version: int, data: st.DataObject
 ) -> None:
+    """Read items in disorder as the slow reader does, or refuse them with it."""
     state = Held(top, {}, version)
     items, _ = build_range(state, (), 2_000)
     at = data.draw(st.integers(0, len(items) - 1))
@@ -119,12 +122,14 @@ def test_items_in_disorder_are_refused_by_both_readers_or_read_alike(
 
 
 def with_child() -> tuple[bytes, list[bytes]]:
+    """Return a root and the compact proof of a state with a child trie."""
     child_root, child_nodes = stored({b"a": b"1", b"b": b"2" * 40}, 1)
     root, nodes = stored({CHILD_STORAGE_PREFIX + b"c": child_root, b"x": b"y"}, 1)
     return root, encode_compact_proof(root, [*nodes.values(), *child_nodes.values(), b"2" * 40], [child_root])
 
 
 def test_what_does_not_belong_to_the_range_is_refused() -> None:
+    """Refuse a range with items missing, added, repeated or of another trie."""
     root, items = with_child()
     stranger_root, stranger_nodes = stored({b"q": b"r"}, 1)
     stranger = encode_compact_proof(stranger_root, list(stranger_nodes.values()))
@@ -145,11 +150,13 @@ def test_what_does_not_belong_to_the_range_is_refused() -> None:
 
 @given(st.lists(st.binary(max_size=40) | st.just(b"\x80\xff\xff" + bytes(16)), max_size=12), st.booleans())
 def test_any_items_are_refused(items: list[bytes], is_later: bool) -> None:
+    """Refuse any items that do not lead to the root."""
     with pytest.raises(TrieError):
         read_range(items, bytes(32), (b"key",) if is_later else ())
 
 
 def test_a_deep_proof_of_no_state_is_refused_without_recursion() -> None:
+    """Refuse a chain of 20,000 nodes without recursion, for which the stack would be too small."""
     chain = [b"\x80\x01\x00\x00"] * 20_000
     for items in (chain, [*chain, b"\x41\x01\x04\x01"]):
         with pytest.raises(TrieError):
@@ -175,6 +182,7 @@ def test_unproven_keys_do_not_fill_the_memory(inline: bool) -> None:
 
 
 def test_a_true_state_of_long_keys_is_read_nevertheless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read a true state of long keys, though its keys exceed the bound for unproven ones."""
     monkeypatch.setattr(range_reader, "MAX_UNPROVEN_NIBBLES", 10_000)
     state = Held({bytes(900) + bytes((index,)): b"value" for index in range(40)})
     items, _ = build_range(state, (), 1 << 20)

@@ -36,6 +36,7 @@ def download(state: Held, most: int) -> tuple[Held, int]:
 def test_a_state_arrives_as_it_is_in_pieces_of_any_size(
     top: dict[bytes, bytes], children: Tables, most: int
 ) -> None:
+    """Put together the same state from pieces of any size."""
     state = Held(top, children)
     got, _ = download(state, most)
     assert got.storage == {name: table for name, table in state.storage.items() if table}
@@ -43,6 +44,7 @@ def test_a_state_arrives_as_it_is_in_pieces_of_any_size(
 
 
 def test_pieces_are_about_as_large_as_asked() -> None:
+    """Build pieces of about the size that is asked for."""
     state = Held({bytes((i, j)): bytes(200) + bytes((i, j)) for i in range(40) for j in range(10)})
     items, is_whole = build_range(state, (), 10_000)
     assert not is_whole
@@ -52,24 +54,28 @@ def test_pieces_are_about_as_large_as_asked() -> None:
 
 
 def test_two_child_tries_of_the_same_root_both_arrive() -> None:
+    """Deliver two child tries of one root both."""
     same = {b"key": b"value" * 20}
     got, _ = download(Held({b"a": b"b"}, {b"one": same, b"two": same}), 100)
     assert got.storage[b"one"] == got.storage[b"two"] == same
 
 
 def test_a_start_within_no_child_trie_is_refused() -> None:
+    """Refuse a start within a child trie that does not exist."""
     state = Held({b"a": b"b"})
     with pytest.raises(TrieError, match="no root of a child trie"):
         build_range(state, (CHILD_STORAGE_PREFIX + b"x", b""), 100)
 
 
 def test_an_empty_state_is_whole_at_once() -> None:
+    """Send the empty state whole, in one piece."""
     items, is_whole = build_range(Held({}), (), 100)
     assert is_whole
     assert read_range(items, Held({}).root, ()).next is None
 
 
 def test_a_single_spoilt_byte_never_shows_a_false_pair() -> None:
+    """Read no false pair from a piece in which a byte is spoilt."""
     state = Held({b"key %d" % i: b"value %d" % i * (i % 9) for i in range(60)})
     items, _ = build_range(state, (b"key 2",), 600)
     true = set(read_range(items, state.root, (b"key 2",)).pairs)
@@ -85,12 +91,14 @@ def test_a_single_spoilt_byte_never_shows_a_false_pair() -> None:
 
 
 def test_a_proof_of_another_state_is_refused() -> None:
+    """Refuse a piece of another state."""
     items, _ = build_range(Held({b"a": b"b"}), (), 100)
     with pytest.raises(TrieError):
         read_range(items, update(lambda _: None, {b"a": b"c"}, 1).root, ())
 
 
 def test_the_shares_of_all_pieces_are_the_whole() -> None:
+    """Sum the shares of all pieces to one: the progress of a download is measured by them."""
     state = Held({bytes((i, j)): bytes(200) + bytes((i, j)) for i in range(40) for j in range(10)})
     position: Position | None = ()
     shares = []

@@ -19,6 +19,7 @@ EMPTY_TRIE = b"\0"
 
 
 def ask(state: object, questions: list[tuple[str, bytes, bytes]]) -> list[bytes | None]:
+    """Return the answers of a state to questions."""
     return [
         getattr(state, method)(bytes(b & 15 for b in key) if method == "node" else key, child)
         for method, key, child in questions
@@ -30,6 +31,7 @@ def ask(state: object, questions: list[tuple[str, bytes, bytes]]) -> list[bytes 
 def test_a_proof_covers_all_reads_of_the_state(
     top: dict[bytes, bytes], child: dict[bytes, bytes], questions: list[tuple[str, bytes, bytes]]
 ) -> None:
+    """Record a proof that answers all reads, and of which no entry can be left out."""
     state = MemoryState(top, **({"child": child} if child else {}))
     recorder = Recorder(state)
     answers = ask(recorder, questions)
@@ -46,6 +48,7 @@ def test_a_proof_covers_all_reads_of_the_state(
 @given(PAIRS, KEYS)
 @settings(max_examples=60)
 def test_what_belongs_to_nothing_is_found(pairs: dict[bytes, bytes], key: bytes) -> None:
+    """Refuse a proof with an entry that no read needs: peers could pad their answers."""
     state = MemoryState(pairs)
     proof = prove_keys(state, [key], max_bytes=LARGE)
     with pytest.raises(TrieError, match="1 of"):
@@ -53,6 +56,7 @@ def test_what_belongs_to_nothing_is_found(pairs: dict[bytes, bytes], key: bytes)
 
 
 def test_a_proof_has_a_limit() -> None:
+    """Refuse to build a proof over its limit in bytes."""
     state = MemoryState({bytes((n,)): bytes(100) + bytes((n,)) for n in range(50)})
     with pytest.raises(TrieError, match="too large"):
         prove_keys(state, [bytes((n,)) for n in range(50)], max_bytes=3_000)
@@ -63,6 +67,7 @@ def test_a_proof_has_a_limit() -> None:
 def test_proofs_of_unknown_branches_lead_through_all_keys(
     pairs: dict[bytes, bytes], key: bytes, most: int
 ) -> None:
+    """Lead through all keys behind a key by proofs of the branches that are still unknown."""
     state = MemoryState(pairs)
     proven = ProofState(state.root, prove_keys(state, [], max_bytes=LARGE))
     rounds = 0
@@ -78,6 +83,7 @@ def test_proofs_of_unknown_branches_lead_through_all_keys(
 
 
 def test_many_branches_come_in_as_many_rounds_as_the_trie_is_deep() -> None:
+    """Learn many branches in as many rounds as the trie is deep, not one by one."""
     pairs = {n.to_bytes(2, "big"): bytes(40) for n in range(0, 65536, 64)}
     state = MemoryState(pairs)
     proven, rounds = ProofState(state.root, []), 0

@@ -24,10 +24,12 @@ class Rows:
         self.apply(dict(pairs or {}))
 
     def read(self, path: bytes) -> bytes | None:
+        """Return the stored node at a path, and count the read."""
         self.reads.append(path)
         return self.nodes.get(path)
 
     def apply(self, changes: dict[bytes, bytes | None]) -> dict[bytes, bytes | None]:
+        """Apply changes to the rows and return which nodes were written or removed."""
         self.reads = []
         done = update(self.read, changes, self.version)
         for path, node in done.nodes.items():
@@ -45,6 +47,7 @@ class Rows:
 def test_any_changes_lead_to_the_root_and_rows_of_a_trie_built_at_once(
     pairs: dict[bytes, bytes], batches: list[dict[bytes, bytes | None]], version: int
 ) -> None:
+    """Reach the root and rows of a trie built at once by any changes."""
     rows, model = Rows(pairs, version), dict(pairs)
     for batch in batches:
         # what exists is deleted as well, not only keys drawn at random
@@ -57,6 +60,7 @@ def test_any_changes_lead_to_the_root_and_rows_of_a_trie_built_at_once(
 
 @given(PAIRS, VERSIONS)
 def test_deleting_all_leaves_no_row_and_the_empty_root(pairs: dict[bytes, bytes], version: int) -> None:
+    """Leave no row and the empty root after all keys are deleted."""
     rows = Rows(pairs, version)
     rows.apply(dict.fromkeys(pairs))
     assert rows.root == EMPTY_ROOT
@@ -64,6 +68,7 @@ def test_deleting_all_leaves_no_row_and_the_empty_root(pairs: dict[bytes, bytes]
 
 
 def test_no_change_writes_nothing() -> None:
+    """Write nothing where nothing changes, absent keys deleted included."""
     rows = Rows({bytes([i]): bytes(40) for i in range(64)})
     assert rows.apply({}) == {}
     assert rows.apply({b"\x05": bytes(40)}) == {}
@@ -71,6 +76,7 @@ def test_no_change_writes_nothing() -> None:
 
 
 def test_only_the_nodes_on_the_way_are_read_and_each_once() -> None:
+    """Read only the nodes on the way to a key, each once."""
     pairs = {i.to_bytes(2, "big") + bytes(30): bytes(33) for i in range(0, 65536, 7)}
     rows = Rows(pairs)
     rows.apply({(7).to_bytes(2, "big") + bytes(30): b"new"})
@@ -80,6 +86,7 @@ def test_only_the_nodes_on_the_way_are_read_and_each_once() -> None:
 
 
 def test_a_deletion_joins_a_branch_with_its_last_child_from_the_store() -> None:
+    """Join a branch with its last child, which is read from the store."""
     stay = b"\x12\x34" + bytes(30)
     rows = Rows({stay: bytes(33), b"\x12\x35": bytes(33)})
     nodes = rows.apply({b"\x12\x35": None})
@@ -90,6 +97,7 @@ def test_a_deletion_joins_a_branch_with_its_last_child_from_the_store() -> None:
 
 
 def test_a_split_moves_one_node_and_leaves_those_below_in_place() -> None:
+    """Write two nodes for a split and leave all those below in place."""
     below = {b"\xaa\xaa\xaa" + bytes([i]): bytes(33) for i in range(32)}
     rows = Rows(below)
     before = dict(rows.nodes)
@@ -99,6 +107,7 @@ def test_a_split_moves_one_node_and_leaves_those_below_in_place() -> None:
 
 
 def test_keys_that_are_prefixes_of_each_other_thousands_deep_do_not_exhaust_the_stack() -> None:
+    """Change a trie of keys that are prefixes of each other, thousands deep, without exhausting the stack."""
     pairs = {b"\x11" * n: b"v" for n in range(3000)}
     rows = Rows(pairs)
     rows.apply({b"\x11" * 2999: None})
@@ -107,6 +116,7 @@ def test_keys_that_are_prefixes_of_each_other_thousands_deep_do_not_exhaust_the_
 
 
 def test_a_node_that_is_named_but_not_stored_is_missing_not_absent() -> None:
+    """Raise MissingNode for a node that is named but not stored, and never take it as absent."""
     rows = Rows({bytes([i]): bytes(33) for i in range(64)})
     del rows.nodes[b"\x00\x05"]
     with pytest.raises(MissingNode) as caught:
@@ -115,6 +125,7 @@ def test_a_node_that_is_named_but_not_stored_is_missing_not_absent() -> None:
 
 
 def test_an_empty_value_is_a_value() -> None:
+    """Keep a key whose value is empty: it is not a deletion."""
     rows = Rows({b"a": b"", b"ab": b""})
     assert rows.root == naive_root({b"a": b"", b"ab": b""}, 1)
     rows.apply({b"a": None})

@@ -80,10 +80,12 @@ entries = st.builds(
     ],
 )
 def test_messages_encode_to_the_bytes_of_the_chain(message: Any, expected: str) -> None:
+    """Encode each message in the bytes that the chain's nodes exchange."""
     assert message.encode().hex() == expected.replace(" ", "")
 
 
 def test_a_request_that_once_broke_a_decoder_is_read() -> None:
+    """Read a block request that once broke a decoder, and encode it to the same bytes."""
     data = bytes.fromhex(
         shared("vectors", "smoldot", "block-request-regression-2833.hex").read_text().strip()
     )
@@ -93,6 +95,7 @@ def test_a_request_that_once_broke_a_decoder_is_read() -> None:
 
 
 def test_a_real_commit_and_a_real_neighbour_packet_are_read() -> None:
+    """Read a recorded commit and neighbor packet."""
     packet = bytes.fromhex(shared("vectors", "smoldot", "grandpa-neighbor.hex").read_text().strip())
     assert grandpa_gossip.decode_gossip(packet) == NeighborPacket(3671, 3490, 5_105_457)
     body = bytes.fromhex(shared("vectors", "smoldot", "grandpa-commit.hex").read_text().strip())
@@ -105,16 +108,19 @@ def test_a_real_commit_and_a_real_neighbour_packet_are_read() -> None:
 @given(requests)
 @settings(max_examples=60)
 def test_block_requests_come_back(request: BlockRequest) -> None:
+    """Encode any block request and decode it."""
     assert BlockRequest.decode(request.encode()) == request
 
 
 @given(st.lists(block_data, max_size=4).map(tuple).map(BlockResponse))
 @settings(max_examples=60)
 def test_block_answers_come_back(answer: BlockResponse) -> None:
+    """Encode any block response and decode it."""
     assert BlockResponse.decode(answer.encode()) == answer
 
 
 def test_an_announcement_over_its_limit_is_refused_before_it_is_read() -> None:
+    """Refuse an announcement over its limit before its header is decoded."""
     header = Header(bytes(32), 1, bytes(32), bytes(32))
     assert announces.BlockAnnounce.decode(header.encode() + b"\1\0").header == header
     with pytest.raises(WireError, match=f"{announces.MAX_ANNOUNCEMENT} are allowed"):
@@ -122,17 +128,20 @@ def test_an_announcement_over_its_limit_is_refused_before_it_is_read() -> None:
 
 
 def test_a_peer_without_several_justifications_gets_the_one_of_grandpa() -> None:
+    """Send the GRANDPA justification alone to a peer that does not know several."""
     block = BlockData(bytes(32), justifications=((b"FRNK", b"votes"),))
     assert BlockData.decode(block.encode(multiple_justifications=False)) == block
 
 
 def test_a_justification_may_be_present_and_empty() -> None:
+    """Read a justification that is present and empty, which is not the same as none."""
     assert BlockData.decode(b"\x0a\x20" + bytes(32) + b"\x38\x01").justifications == ((b"FRNK", b""),)
 
 
 @given(hashes, st.lists(st.binary(max_size=40), max_size=2).map(tuple), st.booleans())
 @settings(max_examples=40)
 def test_state_requests_come_back(block: bytes, start: tuple[bytes, ...], no_proof: bool) -> None:
+    """Encode any state request and decode it."""
     request = state.StateRequest(block, start, no_proof)
     assert state.StateRequest.decode(request.encode()) == request
 
@@ -140,6 +149,7 @@ def test_state_requests_come_back(block: bytes, start: tuple[bytes, ...], no_pro
 @given(st.lists(entries, max_size=3).map(tuple), st.lists(st.binary(max_size=40), max_size=4).map(tuple))
 @settings(max_examples=40)
 def test_state_answers_come_back(parts: tuple[state.StateEntries, ...], proof: tuple[bytes, ...]) -> None:
+    """Encode any state response and decode it."""
     answer = state.StateResponse(parts, proof)
     assert state.StateResponse.decode(answer.encode()) == answer
 
@@ -147,6 +157,7 @@ def test_state_answers_come_back(parts: tuple[state.StateEntries, ...], proof: t
 @given(hashes, st.lists(st.binary(max_size=40), min_size=1, max_size=4).map(tuple), st.binary(max_size=9))
 @settings(max_examples=40)
 def test_reads_come_back(block: bytes, keys: tuple[bytes, ...], child: bytes) -> None:
+    """Encode any request for a read and decode it."""
     request = light.RemoteRead(block, keys, child)
     assert light.decode_request(request.encode()) == request
 
@@ -154,6 +165,7 @@ def test_reads_come_back(block: bytes, keys: tuple[bytes, ...], child: bytes) ->
 @given(hashes, st.text("abcXYZ_", min_size=1, max_size=30), st.binary(max_size=40), st.booleans())
 @settings(max_examples=40)
 def test_calls_and_their_proofs_come_back(block: bytes, method: str, data: bytes, call: bool) -> None:
+    """Encode any request for a call, and its response, and decode them."""
     request = light.RemoteCall(block, method, data)
     assert light.decode_request(request.encode()) == request
     for answer in (light.LightResponse(None), light.LightResponse((data, block))):
@@ -163,6 +175,7 @@ def test_calls_and_their_proofs_come_back(block: bytes, method: str, data: bytes
 @given(headers, st.booleans())
 @settings(max_examples=40)
 def test_announcements_come_back_whole_or_as_older_nodes_send_them(header: Header, best: bool) -> None:
+    """Read announcements whole, and in the shorter forms of older nodes."""
     announce = announces.BlockAnnounce(header, best)
     assert announces.BlockAnnounce.decode(announce.encode()) == announce
     assert announces.BlockAnnounce.decode(announce.encode()[:-1]) == announce
@@ -172,12 +185,14 @@ def test_announcements_come_back_whole_or_as_older_nodes_send_them(header: Heade
 @given(st.lists(extrinsics, max_size=4))
 @settings(max_examples=40)
 def test_transactions_come_back(extrinsics: list[bytes]) -> None:
+    """Encode any list of transactions and decode it."""
     assert transactions.decode_transactions(transactions.encode_transactions(extrinsics)) == extrinsics
 
 
 @given(st.integers(0, 9), st.integers(0, 9), hashes)
 @settings(max_examples=20)
 def test_commits_come_back(round_number: int, set_id: int, target: bytes) -> None:
+    """Encode any commit as gossip and decode it."""
     vote = Precommit(target, 7, bytes(64), target)
     message = CommitMessage(round_number, set_id, Commit(target, 7, (vote,)))
     assert grandpa_gossip.decode_gossip(grandpa_gossip.encode_commit(message)) == message
@@ -217,6 +232,7 @@ SAMPLES = [
 def test_arbitrary_bytes_raise_only_the_decoders_own_error(
     decode: Callable[[bytes], Any], data: bytes
 ) -> None:
+    """Answer any bytes with a message or a WireError."""
     with suppress(WireError):
         decode(data)
 
@@ -226,6 +242,7 @@ def test_arbitrary_bytes_raise_only_the_decoders_own_error(
 def test_nor_does_a_spoilt_message(
     decode: Callable[[bytes], Any], sample: bytes, data: st.DataObject
 ) -> None:
+    """Answer a spoilt or shortened message with a message or a WireError."""
     spoilt = bytearray(sample)
     spoilt[data.draw(st.integers(0, len(sample) - 1))] ^= data.draw(st.integers(1, 255))
     with suppress(WireError):
@@ -256,11 +273,13 @@ def test_nor_does_a_spoilt_message(
     ],
 )
 def test_what_breaks_the_bounds_is_named(decode: Callable[[bytes], Any], data: bytes, words: str) -> None:
+    """Name the bound that a message breaks."""
     with pytest.raises(WireError, match=words):
         decode(data)
 
 
 @pytest.mark.parametrize("kind", [0, 3, 4])
 def test_votes_and_catch_up_that_end_too_early_are_malformed(kind: int) -> None:
+    """Refuse a vote or catch-up that ends too early."""
     with pytest.raises(WireError, match="ends too early"):
         grandpa_gossip.decode_gossip(bytes((kind, 1, 2, 3)))

@@ -18,6 +18,7 @@ DOT_ADDRESS = "0x" + "2a" * 32
 
 
 async def test_a_broker_registers_once(instant: Served) -> None:
+    """Register the account as a broker once; a second time the pallet refuses it by name."""
     tx_hash = await instant.call("broker_registerAccount")
     assert len(tx_hash) == 66
     error = await instant.error("broker_register_account")
@@ -26,6 +27,7 @@ async def test_a_broker_registers_once(instant: Served) -> None:
 
 
 async def test_an_unregistered_account_cannot_open_a_channel(instant: Served) -> None:
+    """Refuse a channel to an unregistered account, and say which call to make first."""
     error = await instant.error(
         "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
     )
@@ -34,6 +36,7 @@ async def test_an_unregistered_account_cannot_open_a_channel(instant: Served) ->
 
 
 async def test_a_deposit_channel_by_position(instant: Served) -> None:
+    """Open a channel by position, and answer with the official members and the block that has it."""
     await instant.call("broker_registerAccount")
     channel = await instant.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
@@ -60,6 +63,7 @@ async def test_a_deposit_channel_by_position(instant: Served) -> None:
 async def test_a_hundred_requests_at_once_are_all_answered_each_with_a_channel_of_its_own(
     make_served: MakeServed,
 ) -> None:
+    """Answer a hundred requests at once, each with a channel and a nonce of its own."""
     served = await make_served(seal="instant", rpc=RpcConfig(max_connections=200))
     await served.call("broker_registerAccount")
     assert served.node.broker is not None
@@ -92,6 +96,7 @@ SOURCES = [
 
 
 async def test_a_channel_from_each_source_chain_by_name(instant: Served) -> None:
+    """Open a channel from each source chain by named parameters, in both spellings."""
     await instant.call("broker_registerAccount")
     for source, refund_address in SOURCES:
         params = {
@@ -108,6 +113,7 @@ async def test_a_channel_from_each_source_chain_by_name(instant: Served) -> None
 
 
 async def test_everything_a_channel_can_have(instant: Served) -> None:
+    """Open a channel with message, boost, affiliate, oracle protection and chunks."""
     await instant.call("broker_registerAccount")
     affiliate = ss58.encode(Keypair.from_suri("//Affiliate", "sr25519").public)
     ccm = {"message": "0x7c1d0f07", "gas_budget": 100_000, "ccm_additional_data": "0x"}
@@ -154,6 +160,7 @@ BAD: list[tuple[list[Any], int, str]] = [
 
 
 async def test_bad_parameters_are_named_before_anything_is_signed(instant: Served) -> None:
+    """Name a bad parameter before anything is signed: no fee is paid for it."""
     before = instant.node.chain.best
     for params, code, text in BAD:
         error = await instant.error("broker_request_swap_deposit_address", *params)
@@ -163,6 +170,7 @@ async def test_bad_parameters_are_named_before_anything_is_signed(instant: Serve
 
 
 async def test_a_refusal_of_the_chain_has_the_chains_text(instant: Served) -> None:
+    """Pass on the chain's own text of a refusal."""
     await instant.call("broker_registerAccount")
     error = await instant.error(
         "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 2_000, None, None, None, REFUND
@@ -179,6 +187,7 @@ async def test_a_refusal_of_the_chain_has_the_chains_text(instant: Served) -> No
 
 
 async def test_a_private_bitcoin_channel_opens_and_closes(instant: Served) -> None:
+    """Open and close a private Bitcoin channel under one number."""
     await instant.call("broker_registerAccount")
     channel = await instant.call("broker_openPrivateBtcChannel")
     assert isinstance(channel, int)
@@ -186,6 +195,7 @@ async def test_a_private_bitcoin_channel_opens_and_closes(instant: Served) -> No
 
 
 async def test_many_calls_at_once_get_nonces_of_their_own(instant: Served) -> None:
+    """Sign calls that come at once with nonces of their own."""
     await instant.call("broker_registerAccount")
     ids: list[int] = []
 
@@ -206,6 +216,7 @@ async def test_many_calls_at_once_get_nonces_of_their_own(instant: Served) -> No
 
 
 async def test_accounts_are_funded(served_node: Served) -> None:
+    """Fund a new account, which can then pay for its first transaction."""
     account = Keypair.from_suri("//Newcomer", "sr25519")
     block = await served_node.call("dev_fundAccount", ss58.encode(account.public), hex(5 * 10**18))
     assert block == await served_node.call("chain_getHead")
@@ -216,6 +227,7 @@ async def test_accounts_are_funded(served_node: Served) -> None:
 async def test_a_block_is_authored_without_its_invalid_transactions_and_lists_them(
     served_node: Served,
 ) -> None:
+    """Author a block without its invalid transactions, and list them in the error."""
     bad = "0x" + (await served_node.signed_remark(nonce=9)).hex()
     error = await served_node.error("dev_newBlock", {"transactions": [bad]})
     assert error["code"] == -32000
@@ -224,6 +236,7 @@ async def test_a_block_is_authored_without_its_invalid_transactions_and_lists_th
 
 
 async def test_wrong_requests_for_a_block_are_named(served_node: Served) -> None:
+    """Name the wrong member of a request for a block, and an unknown parent."""
     assert (await served_node.error("dev_newBlock", {"parents": 1}))["data"].startswith(
         "parent: unknown member 'parents'"
     )
@@ -233,6 +246,7 @@ async def test_wrong_requests_for_a_block_are_named(served_node: Served) -> None
 
 
 async def test_finality_is_held_and_released(served_node: Served) -> None:
+    """Hold finality while blocks go on, and release it."""
     await served_node.call("dev_holdFinality")
     for _ in range(4):
         await served_node.call("dev_newBlock")
@@ -242,6 +256,7 @@ async def test_finality_is_held_and_released(served_node: Served) -> None:
 
 
 async def test_time_jumps_forward(served_node: Served) -> None:
+    """Jump forward in time, but not beyond what a block can state."""
     before = await served_node.call("dev_timeTravel", 0)
     after = await served_node.call("dev_timeTravel", 3_600_000)
     assert after - before == 3_600_000

@@ -28,11 +28,13 @@ async def broker(instant: Served) -> Served:
 
 
 def own_account(served: Served) -> bytes:
+    """Return the broker's account."""
     assert served.node.broker is not None
     return served.node.broker.account
 
 
 async def test_an_affiliate_is_registered_listed_and_ended(broker: Served) -> None:
+    """Register an affiliate under an account derived from the broker's, list it, and end it."""
     affiliate = await broker.call("broker_registerAffiliate", PAYEE)
     derived = blake2_256(b"chainflip/affiliate" + own_account(broker) + b"\x00")
     assert affiliate == ss58.encode(derived, 2112)
@@ -49,6 +51,7 @@ async def test_an_affiliate_is_registered_listed_and_ended(broker: Served) -> No
 
 
 async def test_an_affiliate_that_earned_nothing_has_nothing_to_withdraw(broker: Served) -> None:
+    """Refuse a withdrawal for an affiliate that has earned nothing."""
     affiliate = await broker.call("broker_register_affiliate", PAYEE)
     error = await broker.error("broker_affiliate_withdrawal_request", affiliate)
     assert error["code"] == -32024
@@ -56,23 +59,27 @@ async def test_an_affiliate_that_earned_nothing_has_nothing_to_withdraw(broker: 
 
 
 async def test_an_affiliate_of_another_broker_cannot_be_deregistered(broker: Served) -> None:
+    """Refuse to deregister an affiliate of another broker."""
     error = await broker.error("broker_deregister_affiliate", ss58.encode(b"\x07" * 32, 2112))
     assert 'name: "AffiliateNotRegisteredForBroker"' in error["message"]
 
 
 async def test_fees_are_bound_to_an_address_once(broker: Served) -> None:
+    """Bind fees to an address once: a thief of the key could redirect them otherwise."""
     assert len(await broker.call("broker_bind_fee_withdrawal_address", PAYEE)) == 66
     error = await broker.error("broker_bindFeeWithdrawalAddress", PAYEE)
     assert 'name: "BrokerAlreadyBound"' in error["message"]
 
 
 async def test_the_minimum_fee_of_vault_swaps_has_a_cap(broker: Served) -> None:
+    """Refuse a minimum fee of vault swaps over the cap."""
     assert len(await broker.call("broker_set_vault_swap_minimum_broker_fee", 10)) == 66
     error = await broker.error("broker_setVaultSwapMinimumBrokerFee", 1001)
     assert 'name: "BrokerCommissionBpsTooHigh"' in error["message"]
 
 
 async def test_a_vault_swap_from_ethereum_is_a_call_of_the_vault(broker: Served) -> None:
+    """Encode a vault swap from Ethereum as a call of the vault with the broker's terms."""
     extra = {"chain": "Ethereum", "input_amount": "0xde0b6b3a7640000", "refund_parameters": REFUND}
     call = await broker.call("broker_requestSwapParameterEncoding", ETH, BTC, BTC_ADDRESS, 10, extra)
     vaults = await broker.call("broker_getVaultAddresses")
@@ -87,6 +94,7 @@ async def test_a_vault_swap_from_ethereum_is_a_call_of_the_vault(broker: Served)
 
 
 async def test_a_vault_swap_from_bitcoin_reads_back(broker: Served) -> None:
+    """Encode a vault swap from Bitcoin for the private channel, and read it back; without one say so."""
     extra = {"chain": "Bitcoin", "min_output_amount": 5, "retry_duration": 10}
     asked = [BTC, ETH, PAYEE, 10, extra]
     assert await broker.error("broker_request_swap_parameter_encoding", *asked) == {
@@ -118,12 +126,14 @@ async def test_a_vault_swap_from_bitcoin_reads_back(broker: Served) -> None:
 
 
 async def test_a_malformed_address_is_an_error_without_details(broker: Served) -> None:
+    """Answer a malformed address with the official node's error, which has no details."""
     extra = {"chain": "Bitcoin", "min_output_amount": 5, "retry_duration": 10}
     error = await broker.error("broker_request_swap_parameter_encoding", BTC, ETH, "0x12", 10, extra)
     assert error == {"code": -32603, "message": "Internal error while processing request."}
 
 
 async def test_open_channels_are_listed_for_all_and_for_the_broker(broker: Served) -> None:
+    """List open channels for all brokers and for the own one, in each method's form."""
     assert await broker.call("broker_get_open_deposit_channels", "All") == {"chain_accounts": []}
     channel = await broker.call(
         "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
@@ -139,6 +149,7 @@ async def test_open_channels_are_listed_for_all_and_for_the_broker(broker: Serve
 
 
 async def test_the_addresses_that_hold_funds_are_named_and_explained(broker: Served) -> None:
+    """Name and explain each address that holds funds, with the time of its next change."""
     await broker.call("broker_open_private_btc_channel")
     raw = await broker.call("broker_get_vault_addresses")
     vaults = await broker.call("cf_controlled_vault_addresses")
@@ -177,6 +188,7 @@ async def test_the_addresses_that_hold_funds_are_named_and_explained(broker: Ser
 
 
 async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
+    """Return the broker's role and fees, and an unknown account as unregistered."""
     account = ss58.encode(own_account(broker), 2112)
     info = await broker.call("cf_account_info", account)
     assert (info["account_id"], info["role"]) == (account, "broker")
@@ -189,6 +201,7 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
 
 
 async def test_a_deposit_is_marked_for_rejection(broker: Served) -> None:
+    """Accept the mark of a deposit for rejection."""
     deposit = {"Bitcoin": "0x" + "11" * 32}
     assert await broker.call("broker_MarkTransactionForRejection", deposit) is None
 
@@ -220,6 +233,7 @@ BAD: list[tuple[str, list[Any], str]] = [
 
 
 async def test_a_wrong_parameter_is_refused_with_the_reason(instant: Served) -> None:
+    """Refuse a wrong parameter with the official reason."""
     for method, params, text in BAD:
         error = await instant.error(method, *params)
         assert (error["code"], error["message"]) == (-32602, "Invalid params"), method

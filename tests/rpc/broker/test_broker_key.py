@@ -29,12 +29,14 @@ NO_KEY = (
 
 
 async def events_in(served: Served, block: str) -> list[str]:
+    """Return the names of a block's events."""
     return [event["name"] for event in await served.call("dev_events", block)]
 
 
 async def test_the_first_block_registers_the_named_broker_and_a_swap_is_logged_step_by_step(
     make_served: MakeServed, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Register the named broker in the first block, once, and log its first swap step by step."""
     with caplog.at_level(logging.INFO, "cfnode"):
         options = {"seal": "instant", "runtime": "2.2.3", "broker_suri": "//Broker"}
         served = await first_block(await make_served(broker=False, **options))
@@ -72,6 +74,7 @@ async def swap(served: Served) -> str:
 async def test_a_node_without_a_broker_key_logs_how_to_insert_one(
     make_served: MakeServed, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Say, in the log and in each answer, how to insert a missing broker key, except for unknown methods."""
     with caplog.at_level(logging.INFO, "cfnode.service"):
         served = await make_served(broker=False)
     for method in ("broker_register_account", "broker_registerAccount", "broker_subscribe_ingress_events"):
@@ -94,6 +97,7 @@ async def test_a_node_without_a_broker_key_logs_how_to_insert_one(
     ],
 )
 def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any], advice: str) -> None:
+    """Fit the advice to the command line: a node with --tmp would lose an inserted key."""
     further = ADVICE[BROKER_ROLE] if options.get("dev") else ""
     options = {name: value for name, value in options.items() if name != "dev"}
     signing_key = find_signing_key(
@@ -121,6 +125,8 @@ async def test_an_account_that_cannot_be_registered_is_given_up_with_one_warning
     attempts: int,
     reason: str,
 ) -> None:
+    """Give up an account that cannot be registered, after three blocks or at once, with one warning."""
+
     async def role_at(chain: Any, block: bytes, account: bytes) -> str | None:
         return role
 
@@ -137,6 +143,7 @@ async def test_an_account_that_cannot_be_registered_is_given_up_with_one_warning
 
 
 def test_several_keys_are_counted_and_the_given_one_outranks_them(tmp_path: Path) -> None:
+    """Prefer the given key to those in the keystore, and refuse to choose among several."""
     keystore, config = Keystore(tmp_path / "keys"), Config(tmp_path)
     assert store_key(BROKER_ROLE, keystore, "//Alice") == Keypair.from_suri("//Alice")
     other = store_key(BROKER_ROLE, keystore, "//Bob")

@@ -57,6 +57,7 @@ def declare(catalog: Catalog, release: Release) -> None:
 
 @pytest.fixture(scope="module")
 def newer() -> Metadata:
+    """Return metadata with the API of version 21."""
     release = RELEASES[DEFAULT_RELEASE]
     release = replace(release, api_versions={**release.api_versions, "CustomRuntimeApi": NEWER})
     composition = Composition(pallets_of(release), (*APIS, NewerApi), release)
@@ -64,6 +65,7 @@ def newer() -> Metadata:
 
 
 async def test_a_whitelist_has_its_addresses_with_their_chains(newer: Metadata) -> None:
+    """Write the addresses of a whitelist with their chains."""
     whitelist = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, WhitelistDestination="ExternalAddress")
     address = {"ExternalAddress": {"chain": "Ethereum", "address": "0x" + "11" * 20}}
     assert whitelist == {
@@ -81,12 +83,14 @@ async def test_a_whitelist_has_its_addresses_with_their_chains(newer: Metadata) 
 
 
 async def test_a_whitelist_has_its_accounts_and_timelocks(newer: Metadata) -> None:
+    """Write the accounts and timelocks of a whitelist."""
     whitelist = await ask(newer, "cf_withdrawal_whitelist", ACCOUNT, WhitelistUpdate="Timelock")
     assert whitelist["active"]["allowed"] == [{"InternalAccount": ss58.encode(b"\x11" * 32, 2112)}]
     assert whitelist["pending"] == [{"activates_at": 7, "update": {"Timelock": 7}}]
 
 
 async def test_a_failed_call_on_bsc_is_as_one_on_another_evm_chain(newer: Metadata) -> None:
+    """Answer for a failed call on BSC as for one on another EVM chain."""
     failed_call = await ask(newer, "cf_failed_call_bsc", 1)
     assert failed_call == await ask(newer, "cf_failed_call_ethereum", 1)
     assert failed_call["data"] == "010203"
@@ -94,6 +98,7 @@ async def test_a_failed_call_on_bsc_is_as_one_on_another_evm_chain(newer: Metada
 
 @pytest.mark.parametrize("name", ["cf_withdrawal_whitelist", "cf_failed_call_bsc"])
 async def test_a_runtime_without_them_is_unsupported(name: str) -> None:
+    """Refuse methods that the runtime lacks as unsupported, by name."""
     params = [ACCOUNT] if name == "cf_withdrawal_whitelist" else [1]
     with pytest.raises(ApiMissing, match=f"has no CustomRuntimeApi_{name}"):
         await ask(ours("2.3.0"), name, *params)

@@ -47,6 +47,7 @@ VALIDATOR = {
 
 @pytest.fixture(scope="module")
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Run a node on the official genesis runtime, with a pool and orders."""
     official: Path = request.getfixturevalue("berghain_spec")
     folder = tmp_path_factory.mktemp("older")
     spec, metadata = prepared(official, folder)
@@ -56,6 +57,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def info_of(node: NodeProcess, key: Keypair) -> dict[str, Any]:
+    """Return an account's info without its id."""
     address = ss58.encode(key.public)
     info: dict[str, Any] = node.call("cf_account_info", address)
     assert info.pop("account_id") == address
@@ -63,17 +65,20 @@ def info_of(node: NodeProcess, key: Keypair) -> dict[str, Any]:
 
 
 def error_of(node: NodeProcess, method: str, *params: Any) -> dict[str, Any]:
+    """Return the error of a call."""
     with pytest.raises(CallRefused) as refused:
         node.call(method, *params)
     return refused.value.error
 
 
 def agreed(answer: dict[str, Any]) -> bool:
+    """Return whether an answer is a result or a documented error."""
     return "result" in answer or answer["error"]["code"] in DOCUMENTED
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_row_answers_with_a_result_or_a_documented_error(node: NodeProcess, name: str) -> None:
+    """Answer each method on the oldest runtime with a result or a documented error."""
     try:
         answer = {"result": node.call(name, *PARAMS.get(name, ()))}
     except CallRefused as refused:
@@ -86,6 +91,7 @@ def test_every_row_answers_with_a_result_or_a_documented_error(node: NodeProcess
 async def test_every_subscription_begins_or_is_refused_with_a_documented_error(
     node: NodeProcess, name: str
 ) -> None:
+    """Begin each subscription on the oldest runtime, or refuse it with a documented error."""
     async with WebSocket(int(node.url.rpartition(":")[2])) as client:
         assert agreed(await client.call(name, *STREAM_PARAMS.get(name, ())))
     assert "Traceback" not in node.log
@@ -95,6 +101,7 @@ async def test_every_subscription_begins_or_is_refused_with_a_documented_error(
 
 
 def test_an_account_that_does_not_exist_is_unregistered_with_zeros(node: NodeProcess) -> None:
+    """Return an unknown account as unregistered, with zeros."""
     assert info_of(node, Keypair.from_suri("//Nobody")) == {
         "flip_balance": "0x0",
         "asset_balances": NONE_OF_ANY,
@@ -104,6 +111,7 @@ def test_an_account_that_does_not_exist_is_unregistered_with_zeros(node: NodePro
 
 
 def test_a_validators_info_matches_the_older_method(node: NodeProcess) -> None:
+    """Return a validator's info as the older method has it, in today's form."""
     info = info_of(node, ALICE)
     assert int(info.pop("flip_balance"), 16) > 0
     assert info == {
@@ -120,6 +128,7 @@ def test_a_validators_info_matches_the_older_method(node: NodeProcess) -> None:
 
 
 def test_a_broker_has_its_earned_fees_by_asset(node: NodeProcess) -> None:
+    """Return a broker's fees by asset."""
     info = info_of(node, BOB)
     assert list(info) == ["flip_balance", "asset_balances", "bond", "role", "earned_fees"]
     assert info["role"] == "broker"
@@ -127,6 +136,7 @@ def test_a_broker_has_its_earned_fees_by_asset(node: NodeProcess) -> None:
 
 
 def test_a_provider_has_balances_refund_addresses_and_nothing_boosted_or_lent(node: NodeProcess) -> None:
+    """Return a provider's balances and refund addresses, and nothing boosted or lent, which came later."""
     info = info_of(node, CHARLIE)
     assert info["role"] == "liquidity_provider"
     # What its orders have taken is gone from the 100 ETH of genesis.
@@ -147,6 +157,7 @@ def test_a_provider_has_balances_refund_addresses_and_nothing_boosted_or_lent(no
 
 
 def test_an_asset_of_a_later_runtime_is_no_asset_here(node: NodeProcess) -> None:
+    """Know only the assets of this runtime: a later one is refused as a parameter."""
     assert [supported["asset"] for supported in node.call("cf_supported_assets")] == [
         "ETH",
         "FLIP",
@@ -159,6 +170,7 @@ def test_an_asset_of_a_later_runtime_is_no_asset_here(node: NodeProcess) -> None
 
 
 def test_a_pool_of_the_older_form_has_todays_names(node: NodeProcess) -> None:
+    """Return a pool's fees, liquidity, depth, ratio and price under today's names."""
     fees = {"limit_order_fee_hundredth_pips": 1000, "range_order_fee_hundredth_pips": 1000}
     assert node.call("cf_pool_info", *PAIR) == fees
     liquidity = node.call("cf_pool_liquidity", *PAIR)
@@ -173,6 +185,7 @@ def test_a_pool_of_the_older_form_has_todays_names(node: NodeProcess) -> None:
 
 
 def test_orders_of_one_provider_have_named_members(node: NodeProcess) -> None:
+    """Return one provider's orders with named members, and demand the provider."""
     lp = ss58.encode(CHARLIE.public)
     assert node.call("cf_pool_orders", *PAIR, lp) == {
         "limit_orders": {
@@ -185,6 +198,7 @@ def test_orders_of_one_provider_have_named_members(node: NodeProcess) -> None:
 
 
 def test_a_swap_rate_is_returned_without_fees_or_refused(node: NodeProcess) -> None:
+    """Return a swap's rate, and refuse the form with fees, which this runtime does not compute."""
     rate = node.call("cf_swap_rate", USDC, ETH, 10**9)
     assert rate["intermediary"] is None
     assert int(rate["output"], 16) / 10**9 == pytest.approx(0.5, abs=0.01)
@@ -204,6 +218,7 @@ def test_a_swap_rate_is_returned_without_fees_or_refused(node: NodeProcess) -> N
 def test_what_an_older_runtime_cannot_say_is_a_documented_error(
     node: NodeProcess, method: str, params: list[Any], code: int, end: str
 ) -> None:
+    """Answer what an older runtime cannot say with a documented error."""
     error = error_of(node, method, *params)
     assert error["code"] == code
     assert error["message"].endswith(end)

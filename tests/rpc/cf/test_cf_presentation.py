@@ -42,6 +42,7 @@ OPTIONAL = {"account_id", "bound_redeem_address", "restricted_balances", "curren
 
 @pytest.mark.parametrize("case", CASES)
 async def test_members_and_value_forms_are_those_of_the_official_node(metadata: Metadata, case: str) -> None:
+    """Write each answer with the members and value forms of the official node's examples."""
     name, params, cases = CASES[case]
     ours = await ask(metadata, name, *params, **cases)
     mismatches = differences(ours, example(case), "", case in LOOSE)
@@ -49,6 +50,7 @@ async def test_members_and_value_forms_are_those_of_the_official_node(metadata: 
 
 
 async def test_the_environment_names_the_chains_and_assets_of_its_runtime(metadata: Metadata) -> None:
+    """Name exactly the runtime's own chains and assets in the environment."""
     definition = metadata.registry.find("chains", "ForeignChain").definition
     assert isinstance(definition, Variants)
     chains = {case.name for case in definition.variants}
@@ -67,6 +69,8 @@ async def test_the_environment_names_the_chains_and_assets_of_its_runtime(metada
 async def test_a_chain_without_vaults_has_an_empty_list(
     metadata: Metadata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Return an empty list for a chain without vaults."""
+
     async def none(*_: Any, **__: Any) -> Any:
         return {"bitcoin_vault": None, "bitcoin": [], "predicted_seconds_until_next_vault_rotation": 0}
 
@@ -77,6 +81,8 @@ async def test_a_chain_without_vaults_has_an_empty_list(
 async def test_the_next_rotation_is_counted_from_the_clock(
     metadata: Metadata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Count the next rotation from the clock, to the millisecond."""
+
     async def one(*_: Any, **__: Any) -> Any:
         return {
             "bitcoin_vault": {"Btc": b"x"},
@@ -103,14 +109,17 @@ async def test_the_next_rotation_is_counted_from_the_clock(
     ],
 )
 def test_a_time_has_the_digits_that_it_needs_in_threes(unix_ns: int, text: str) -> None:
+    """Write a time with as many digits, in threes, as it needs."""
     assert controlled.clock_text(unix_ns) == text
 
 
 def test_a_vanity_name_that_is_no_text_is_replaced_as_a_whole() -> None:
+    """Replace a vanity name that is not UTF-8 as a whole."""
     assert (vanity_name("Zoë".encode()), vanity_name(b"a\xff")) == ("Zoë", "<Invalid UTF-8>")
 
 
 async def test_what_was_witnessed_is_written_as_people_and_explorers_do(metadata: Metadata) -> None:
+    """Write witnessed deposits and broadcasts in the addresses and ids that explorers display."""
     name = "cf_ingress_egress_events"
     ethereum = await ask(metadata, name, "Ethereum", RawWitnessedEvents="Ethereum", ForeignChainAddress="Eth")
     bitcoin = await ask(metadata, name, "Bitcoin", RawWitnessedEvents="Bitcoin")
@@ -124,6 +133,7 @@ async def test_what_was_witnessed_is_written_as_people_and_explorers_do(metadata
 async def test_what_a_newer_runtime_has_seen_of_assethub(
     metadata: Metadata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Write what a newer runtime has seen of Assethub."""
     extrinsic = {"block_number": 42, "extrinsic_index": 7}
     deposit = {
         "deposit_address": b"\x33" * 32,
@@ -162,6 +172,7 @@ UNOFFERED = {
 
 @pytest.mark.parametrize("name", sorted(ROWS))
 async def test_every_row_shows_what_its_runtime_api_gives(metadata: Metadata, name: str) -> None:
+    """Give each row's answer as JSON, or say that the runtime has no such method."""
     if name in UNOFFERED:
         with pytest.raises((ApiMissing, RpcError), match="runtime 20203 has no"):
             await ask(metadata, name, *PARAMS.get(ROWS[name].name, []))

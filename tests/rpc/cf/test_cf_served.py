@@ -23,6 +23,7 @@ ACCOUNT = ss58.encode(ALICE.public, 2112)
 
 
 async def test_the_chain_returns_its_epoch_funding_and_contracts(served_node: Served) -> None:
+    """Return epoch, funding, gateway and supply of the chain."""
     assert await served_node.call("cf_current_epoch") == 1
     assert await served_node.call("cf_min_funding") == hex(10**18)
     gateway = await served_node.call("cf_eth_state_chain_gateway_address")
@@ -34,6 +35,7 @@ async def test_the_chain_returns_its_epoch_funding_and_contracts(served_node: Se
 
 
 async def test_the_broker_is_among_the_accounts(served_node: Served) -> None:
+    """List the broker among the accounts."""
     assert served_node.node.broker is not None
     broker = ss58.encode(served_node.node.broker.account, 2112)
     assert [broker, ""] in await served_node.call("cf_accounts")
@@ -42,6 +44,7 @@ async def test_the_broker_is_among_the_accounts(served_node: Served) -> None:
 async def test_an_unknown_block_and_a_block_with_a_discarded_state_get_different_errors(
     make_served: MakeServed,
 ) -> None:
+    """Distinguish an unknown block from one whose state was discarded, in the official texts."""
     served = await make_served(pruning=2)
     first = await served.call("dev_newBlock")
     for _ in range(8):
@@ -55,6 +58,7 @@ async def test_an_unknown_block_and_a_block_with_a_discarded_state_get_different
 
 
 async def test_a_method_that_the_runtime_lacks_is_unsupported(served_node: Served) -> None:
+    """Refuse a method that the runtime lacks as unsupported, and name it."""
     error = await served_node.error("cf_witness_count", *PARAMS["cf_witness_count"])
     assert error["code"] == -32026
     assert error["message"].startswith("CfApiError::UnsupportedRuntimeApiVersion")
@@ -72,6 +76,7 @@ async def test_a_method_that_the_runtime_lacks_is_unsupported(served_node: Serve
 async def test_a_malformed_account_is_an_invalid_parameter(
     served_node: Served, account: Any, reason: str
 ) -> None:
+    """Refuse a malformed account as an invalid parameter, with the reason."""
     error = await served_node.error("cf_free_balances", account)
     assert error == {"code": -32602, "message": "Invalid params", "data": reason}
 
@@ -93,6 +98,7 @@ NOT_MODELLED = {
 async def test_the_rules_of_lending_and_strategies_are_those_of_the_main_nets_runtime(
     served_node: Served,
 ) -> None:
+    """Use the main net's rules of lending and strategies on the development chain."""
     theirs = decode_metadata(shared("vectors", "chainflip", "metadata-v15-20300.scale").read_bytes())
     rules = theirs.storage("LendingPools", "LendingConfig").decode(None)
     config = await served_node.call("cf_lending_config")
@@ -116,6 +122,7 @@ async def test_the_rules_of_lending_and_strategies_are_those_of_the_main_nets_ru
 async def test_what_the_development_chain_does_not_model_is_what_its_guide_lists(
     served_node: Served,
 ) -> None:
+    """Model everything but what the guide lists."""
     unsupported = set()
     for name in ROWS:
         answer = await served_node.http.call(name, *PARAMS.get(name, ()))

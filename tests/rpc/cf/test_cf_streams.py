@@ -17,11 +17,13 @@ BTC = {"chain": "Bitcoin", "asset": "BTC"}
 
 
 async def best(served: Served) -> tuple[str, int]:
+    """Return hash and number of the best block."""
     header = await served.call("chain_getHeader")
     return await served.call("chain_getBlockHash"), int(header["number"], 16)
 
 
 async def test_the_price_comes_at_once_and_with_each_block(served_node: Served) -> None:
+    """Send the price at once and with each block, as the method itself answers it."""
     async with served_node.websocket() as ws:
         answer = await ws.call("cf_subscribe_pool_price_v2", ETH, USDC)
         first = await ws.notification()
@@ -39,6 +41,7 @@ async def test_the_price_comes_at_once_and_with_each_block(served_node: Served) 
 
 
 async def test_an_unchanged_price_is_sent_once(served_node: Served) -> None:
+    """Send an unchanged price once, not with each block."""
     async with served_node.websocket() as ws:
         await ws.call("cf_subscribe_pool_price", ETH, USDC)
         first = (await ws.notification())["result"]
@@ -51,6 +54,7 @@ async def test_an_unchanged_price_is_sent_once(served_node: Served) -> None:
 
 
 async def test_a_pair_without_a_pool_has_a_message_without_a_price(served_node: Served) -> None:
+    """Send a message without a price for a pair that has no pool."""
     async with served_node.websocket() as ws:
         await ws.call("cf_subscribe_pool_price", ETH, {"chain": "Polkadot", "asset": "DOT"})
         first = (await ws.notification())["result"]
@@ -61,6 +65,7 @@ async def test_a_pair_without_a_pool_has_a_message_without_a_price(served_node: 
 async def test_the_deposits_of_a_chain_without_them_are_refused_in_the_runtimes_words(
     served_node: Served,
 ) -> None:
+    """Refuse deposits of a chain that has none, in the runtime's words."""
     async with served_node.websocket() as ws:
         answer = await ws.call("cf_subscribe_ingress_events", "Polkadot")
         assert answer["error"] == {
@@ -70,6 +75,7 @@ async def test_the_deposits_of_a_chain_without_them_are_refused_in_the_runtimes_
 
 @pytest.mark.parametrize("params", [[ETH, USDC], {"base_asset": ETH, "quote_asset": USDC}])
 async def test_scheduled_swaps_by_position_and_by_name(served_node: Served, params: Any) -> None:
+    """Send scheduled swaps by position and by name, and end the subscription once."""
     async with served_node.websocket() as ws:
         request = {"jsonrpc": "2.0", "id": 7, "method": "cf_subscribe_scheduled_swaps", "params": params}
         await ws.send(json.dumps(request).encode())
@@ -83,18 +89,21 @@ async def test_scheduled_swaps_by_position_and_by_name(served_node: Served, para
 
 
 async def test_a_subscription_to_an_unknown_pool_is_refused(served_node: Served) -> None:
+    """Refuse a subscription to an unknown pool."""
     async with served_node.websocket() as ws:
         answer = await ws.call("cf_subscribe_scheduled_swaps", ETH, BTC)
         assert answer["error"] == {"code": -32020, "message": "requested pool does not exist"}
 
 
 async def test_what_the_runtime_refuses_at_first_is_the_answer(served_node: Served) -> None:
+    """Refuse a subscription with what the runtime answers at first."""
     async with served_node.websocket() as ws:
         answer = await ws.call("cf_subscribe_pool_price_v2", ETH, BTC)
         assert answer["error"] == {"code": -32021, "message": "DispatchError: PoolDoesNotExist"}
 
 
 async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the runtime once for many listeners: a node has thousands of them."""
     asked = []
     queries = served_node.node.chain.queries
     real = queries.call_all
@@ -117,6 +126,7 @@ async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch
 
 
 async def test_a_marked_deposit_is_reported_to_the_broker_when_it_is_final(instant: Served) -> None:
+    """Report a marked deposit to the broker when its block is final."""
     await instant.call("broker_register_account")
     async with instant.websocket() as ws:
         await ws.call("broker_subscribe_transaction_screening_events")

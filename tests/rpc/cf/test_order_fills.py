@@ -14,12 +14,14 @@ from tests.support.rpc.providers import Provider
 
 @pytest.fixture
 async def provider(instant: Served) -> Provider:
+    """Return a liquidity provider with funds."""
     provider = Provider(instant)
     await provider.begin()
     return provider
 
 
 async def test_a_filled_order_is_reported_with_sold_and_bought_amounts(provider: Provider) -> None:
+    """Report a filled order with what it sold and bought, as the event of the swap has it."""
     served = provider.served
     tick = (await served.call("cf_pool_price", ETH, USDC))["tick"]
     await provider.sell(tick, ETHER)
@@ -64,6 +66,7 @@ async def test_a_filled_order_is_reported_with_sold_and_bought_amounts(provider:
 
 
 async def test_the_first_liquiditys_fees_are_fills_of_a_range_order(instant: Served) -> None:
+    """Report the first liquidity's fees as fills of a range order, and nothing in a quiet block."""
     await instant.call("broker_registerAccount")
     channel = await instant.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
@@ -85,6 +88,7 @@ async def test_the_first_liquiditys_fees_are_fills_of_a_range_order(instant: Ser
 
 
 async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) -> None:
+    """Report a deposit when it is witnessed, in both subscriptions."""
     await instant.call("broker_registerAccount")
     channel = await instant.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
@@ -109,6 +113,7 @@ async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) ->
 
 
 async def test_a_changed_price_is_sent_again(instant: Served) -> None:
+    """Send a price again when it has changed."""
     async with instant.websocket() as ws:
         await ws.call("cf_subscribe_pool_price", ETH, USDC)
         first = (await ws.notification())["result"]

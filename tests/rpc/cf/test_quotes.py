@@ -18,6 +18,7 @@ TOO_LONG = {"gas_budget": 1, "message_length": 15_001}
 
 
 async def test_an_amount_is_looked_at_before_the_message(served_node: Served) -> None:
+    """Check the amount before the message, in the official order."""
     for amount, message in (
         ("0x0", "Swap input amount cannot be zero."),
         (hex(2**128), "Swap input amount too large."),
@@ -28,6 +29,8 @@ async def test_an_amount_is_looked_at_before_the_message(served_node: Served) ->
 
 
 async def test_an_order_that_sells_more_than_an_amount_can_hold_sells_the_most(served_node: Served) -> None:
+    """Cap an order's size at 128 bits, as the official node does."""
+
     def order(amount: int) -> Any:
         terms = {"base_asset": ETH, "quote_asset": USDC, "side": "buy", "tick": 0, "sell_amount": hex(amount)}
         return [{"LimitOrder": terms}]
@@ -39,6 +42,7 @@ async def test_an_order_that_sells_more_than_an_amount_can_hold_sells_the_most(s
 
 
 async def test_polkadot_has_no_price_and_yet_fees(served_node: Served) -> None:
+    """Answer no price for Polkadot and yet its fees."""
     for pair in ((DOT, USDC), (USDC, DOT), (ETH, SOL), (USDC, USDC)):
         assert await served_node.call("cf_pool_price", *pair) is None
     fees = await served_node.call("cf_ingress_egress_environment")
@@ -47,6 +51,7 @@ async def test_polkadot_has_no_price_and_yet_fees(served_node: Served) -> None:
 
 
 async def test_accounts_come_in_the_order_of_their_storage_keys(served_node: Served) -> None:
+    """List accounts in the order of their storage keys."""
     accounts = [account for account, _ in await served_node.call("cf_accounts")]
     infos = await served_node.call("cf_all_account_infos")
     assert [info["account_id"] for info in infos] == accounts
@@ -56,6 +61,7 @@ async def test_accounts_come_in_the_order_of_their_storage_keys(served_node: Ser
 
 
 async def test_a_seed_on_solana_has_at_most_32_bytes(served_node: Served) -> None:
+    """Refuse a seed on Solana over 32 bytes."""
     refund = {"retry_duration": 0, "refund_address": SOLANA_ADDRESS, "min_price": "0x0"}
     terms = {"chain": "Solana", "from": SOLANA_ADDRESS, "input_amount": 1, "refund_parameters": refund}
 

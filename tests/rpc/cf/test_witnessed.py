@@ -17,16 +17,19 @@ NOTHING: dict[str, list[Any]] = {"deposits": [], "broadcasts": [], "vault_deposi
 
 @pytest.fixture
 async def broker(instant: Served) -> str:
+    """Register the node's account as a broker and return it."""
     await instant.call("broker_registerAccount")
     assert instant.node.broker is not None
     return account(instant.node.broker.account)
 
 
 async def vault_swap(served: Served, source: Any, target: Any, address: str, *extra: Any) -> Any:
+    """Encode a vault swap."""
     return await served.call("broker_requestSwapParameterEncoding", source, target, address, 10, *extra)
 
 
 async def test_new_deposits_and_broadcasts_are_reported(instant: Served, broker: str) -> None:
+    """Report deposits and broadcasts of the block that has seen them, and nothing in the next one."""
     channel = await instant.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
     )
@@ -57,6 +60,7 @@ async def test_new_deposits_and_broadcasts_are_reported(instant: Served, broker:
 
 
 async def test_a_vault_swap_is_reported_with_all_its_terms(instant: Served, broker: str) -> None:
+    """Report a vault swap with all its terms."""
     affiliate = await instant.call("broker_register_affiliate", EVM_ADDRESS)
     refund = REFUND | {"max_oracle_price_slippage": 50}
     extra = {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": refund}
@@ -90,6 +94,7 @@ async def test_a_vault_swap_is_reported_with_all_its_terms(instant: Served, brok
 async def test_a_deposit_on_a_private_channel_has_the_transaction_id_of_explorers(
     instant: Served, broker: str
 ) -> None:
+    """Write a Bitcoin transaction's id reversed in the details, as explorers do, and plain in tx_id."""
     await instant.call("broker_openPrivateBtcChannel")
     terms = {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10}
     details = await vault_swap(instant, BTC, ETH, EVM_ADDRESS, terms)

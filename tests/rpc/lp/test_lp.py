@@ -30,6 +30,7 @@ async def served(make_served: MakeServed) -> Served:
 
 
 async def test_the_methods_are_listed_with_the_key_alone_or_beside_a_broker(make_served: MakeServed) -> None:
+    """List the official lp_* methods with a provider's key, with or without a broker's."""
     official = {name for name in shared("methods.txt").read_text().split() if name.startswith("lp_")}
     assert set(Table(LP).names) | {"lp_total_balances"} == official
     assert len(official) == 21
@@ -40,6 +41,7 @@ async def test_the_methods_are_listed_with_the_key_alone_or_beside_a_broker(make
 
 
 async def test_without_a_key_the_reason_is_the_data_of_the_error(make_served: MakeServed) -> None:
+    """Answer without a key that the method does not exist, and how to insert the key."""
     served = await make_served()
     listed = (await served.call("rpc_methods"))["methods"]
     assert [name for name in listed if name.startswith("lp_")] == ["lp_total_balances"]
@@ -54,6 +56,7 @@ async def test_without_a_key_the_reason_is_the_data_of_the_error(make_served: Ma
 
 
 async def test_with_two_keys_the_methods_are_off(make_served: MakeServed, tmp_path: Path) -> None:
+    """Turn the methods off with two keys: one of them must be chosen by hand."""
     Keystore(tmp_path / "chains" / "dev" / "keystore").insert("lqpr", "//Other")
     served = await make_served(provider=True)
     error = await served.error("lp_register_account")
@@ -63,6 +66,7 @@ async def test_with_two_keys_the_methods_are_off(make_served: MakeServed, tmp_pa
 async def test_the_first_block_registers_the_named_provider_and_the_named_broker(
     make_served: MakeServed,
 ) -> None:
+    """Register the named provider and the named broker in the first block."""
     options = {"broker_suri": "//Alice", "provider_suri": "//Bob"}
     served = await first_block(await make_served(broker=False, seal="instant", **options))
     for suri, role in (("//Alice", "broker"), ("//Bob", "liquidity_provider")):
@@ -72,6 +76,7 @@ async def test_the_first_block_registers_the_named_provider_and_the_named_broker
 
 
 async def test_a_provider_registers_once(served: Served) -> None:
+    """Register the account once, and say so to one that is not registered."""
     assert await served.error("lp_withdraw_asset", 1, ETH, EVM_ADDRESS, "InBlock") == {
         "code": -32024,
         "message": "DispatchError(BadOrigin)",
@@ -84,12 +89,14 @@ async def test_a_provider_registers_once(served: Served) -> None:
 
 
 async def test_a_deposit_needs_a_refund_address(served: Served) -> None:
+    """Demand a refund address before a deposit: money that fails has to go back somewhere."""
     await served.call("lp_register_account")
     error = await served.error("lp_request_liquidity_deposit_address_v2", ETH)
     assert (error["code"], "NoLiquidityRefundAddressRegistered" in error["message"]) == (-32024, True)
 
 
 async def test_a_deposit_from_its_channel_to_the_balance(served: Served) -> None:
+    """Credit a deposit, and answer with the block that has the channel."""
     await funded(served, (ETH, ETHER))
     assert await free(served, ETH) > 0.99 * ETHER
     opened = await served.call("lp_request_liquidity_deposit_address_v2", BTC, 10)
@@ -104,6 +111,7 @@ async def test_a_deposit_from_its_channel_to_the_balance(served: Served) -> None
 
 
 async def test_the_first_form_waits_for_finality_or_not_at_all(served: Served) -> None:
+    """Wait for finality or not at all in the first form of the method, and refuse InBlock."""
     await funded(served, (ETH, ETHER))
     method = "lp_request_liquidity_deposit_address"
     done = await served.call(method, ETH)
@@ -120,6 +128,7 @@ async def test_the_first_form_waits_for_finality_or_not_at_all(served: Served) -
 
 
 async def test_a_withdrawal_responds_with_its_egress(served: Served) -> None:
+    """Answer a withdrawal with its egress, and take the amount from the balance."""
     await funded(served, (ETH, 2 * ETHER))
     before = await free(served, ETH)
     done = await served.call("lp_withdraw_asset", hex(ETHER), ETH, EVM_ADDRESS, "InBlock")
@@ -132,6 +141,7 @@ async def test_a_withdrawal_responds_with_its_egress(served: Served) -> None:
 
 
 async def test_a_transfer_to_another_provider(served: Served) -> None:
+    """Transfer to a provider that has a refund address, and refuse any other account."""
     await funded(served, (ETH, 2 * ETHER))
     before = await free(served, ETH)
     alice = ss58.encode(ALICE.account, 2112)
@@ -149,6 +159,7 @@ async def test_a_transfer_to_another_provider(served: Served) -> None:
 
 
 async def test_a_swap_of_what_the_account_owns(served: Served) -> None:
+    """Swap what the account owns, at once or in chunks."""
     await funded(served, (ETH, 2 * ETHER))
     limits = {"min_price": "0x0", "max_oracle_price_slippage": None}
     done = await served.call("lp_schedule_swap", ETHER, ETH, USDC, 5, limits, None, "InBlock")
@@ -163,6 +174,7 @@ async def test_a_swap_of_what_the_account_owns(served: Served) -> None:
 
 
 async def test_a_redemption_is_requested(served: Served) -> None:
+    """Request a redemption, and refuse a second one while it is pending."""
     await funded(served, (ETH, ETHER))
     assert len(await served.call("lp_request_redemption", EVM_ADDRESS, hex(10 * ETHER), None)) == 66
     assert "RedemptionRequested" in [name for _, name, _ in await events_of(served, await best(served))]
@@ -171,6 +183,7 @@ async def test_a_redemption_is_requested(served: Served) -> None:
 
 
 async def test_free_balances_are_those_of_the_finalized_block(served: Served) -> None:
+    """Return the free balances of the finalized block."""
     await funded(served, (ETH, ETHER))
     final = await all_final(served)
     assert served.node.provider is not None
@@ -183,6 +196,7 @@ async def test_free_balances_are_those_of_the_finalized_block(served: Served) ->
 
 
 async def test_open_swap_channels_are_those_of_brokers(served: Served) -> None:
+    """List the swap channels that brokers have opened, at the block that is asked for."""
     await funded(served, (ETH, ETHER))
     await served.call("broker_register_account")
     terms = (EVM_ADDRESS, 10, None, None, None)
@@ -205,6 +219,7 @@ async def test_open_swap_channels_are_those_of_brokers(served: Served) -> None:
 async def test_calls_beyond_the_queue_are_refused_as_those_of_a_broker(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse calls beyond the queue, for a provider as for a broker."""
     monkeypatch.setattr(submission, "MAX_WAITING_CALLS", 0)
     busy = {"code": -32009, "message": "Server is busy, try again later"}
     for method in ("lp_register_account", "broker_register_account"):
@@ -213,6 +228,7 @@ async def test_calls_beyond_the_queue_are_refused_as_those_of_a_broker(
 
 
 async def test_what_is_wrong_is_named(served: Served) -> None:
+    """Name what is wrong with a call."""
     await funded(served, (ETH, ETHER))
     for method, params, code, words in REFUSED:
         error = await served.error(method, *params)

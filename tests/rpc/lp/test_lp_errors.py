@@ -102,6 +102,7 @@ def provoked() -> Iterator[str]:
 
 
 def test_each_error_of_the_pallets_is_provoked_or_out_of_reach() -> None:
+    """Provoke each error that the pallets declare, or say why none of the calls reaches it."""
     declared = {
         name
         for pallet in (PoolsStorage, ProviderStorage, AssetBalances)
@@ -114,6 +115,7 @@ def test_each_error_of_the_pallets_is_provoked_or_out_of_reach() -> None:
 
 
 async def refused(served: Served, table: list[tuple[str, list[Any], str]]) -> None:
+    """Check that each call of a table is refused by its pallet and name."""
     for method, params, name in table:
         pallet, _, short = name.rpartition(".")
         error = await served.error(method, *params)
@@ -123,6 +125,7 @@ async def refused(served: Served, table: list[tuple[str, list[Any], str]]) -> No
 
 
 async def test_what_is_wrong_is_named_and_nothing_changes(make_served: MakeServed) -> None:
+    """Name each wrong call's error and leave balances and orders as they were."""
     served = await funded(await provider_on(make_served))
     await served.call("lp_register_liquidity_refund_address", "Ethereum", EVM_ADDRESS)
     before = await free(served, ETH), await free(served, USDC)

@@ -44,6 +44,7 @@ async def set_limit(served: Served, number: int, side: str, tick: int, amount: i
 
 
 async def test_a_limit_order_is_set_updated_and_taken_back(of_each_release: Served) -> None:
+    """Set, update, move and close a limit order, with each change and balance in the answer."""
     maker = of_each_release
     tick, before = await tick_of(maker), await free(maker, ETH)
     order = await set_limit(maker, 7, "sell", tick + 500, 5 * ETHER)
@@ -77,6 +78,7 @@ async def test_a_limit_order_is_set_updated_and_taken_back(of_each_release: Serv
 
 
 async def test_a_range_order_is_set_updated_and_taken_back(of_each_release: Served) -> None:
+    """Set, update and move a range order, with each change and balance in the answer."""
     maker = of_each_release
     tick = await tick_of(maker)
     ticks = {"start": tick - 1000, "end": tick + 1000}
@@ -106,6 +108,7 @@ async def test_a_range_order_is_set_updated_and_taken_back(of_each_release: Serv
 
 
 async def test_a_scheduled_order_responds_with_nothing_and_comes_in_its_block(maker: Served) -> None:
+    """Answer a scheduled order with nothing, open it in its block, and close it in its last."""
     tick, number = await tick_of(maker), maker.node.chain.best.number
     terms = ("lp_set_limit_order", ETH, USDC, "buy", 3, tick - 500, hex(1_000 * DOLLAR))
     assert response(await maker.call(*terms, number + 3, NOW, number + 5)) == []
@@ -120,6 +123,7 @@ async def test_a_scheduled_order_responds_with_nothing_and_comes_in_its_block(ma
 
 
 async def test_nowait_gives_the_hash_of_what_is_executed_later(maker: Served) -> None:
+    """Answer with the hash of a call that is executed later, and count it as of unknown outcome."""
     tick = await tick_of(maker)
     terms = ("lp_set_limit_order", ETH, USDC, "sell", 1, tick + 500, hex(ETHER), None)
     sent = await maker.call(*terms, "NoWait")
@@ -132,6 +136,7 @@ async def test_nowait_gives_the_hash_of_what_is_executed_later(maker: Served) ->
 
 
 async def test_a_fill_reaches_the_subscriber_and_the_order_pays_out(maker: Served) -> None:
+    """Report a fill to the subscriber and pay out its proceeds when the order is cancelled."""
     tick = await tick_of(maker)
     await set_limit(maker, 5, "sell", tick, ETHER)
     await maker.call("broker_register_account")
@@ -165,6 +170,7 @@ async def test_a_fill_reaches_the_subscriber_and_the_order_pays_out(maker: Serve
 
 
 async def test_orders_are_cancelled_in_a_batch(of_each_release: Served) -> None:
+    """Cancel orders in a batch, and pass over one that does not exist."""
     maker = of_each_release
     tick = await tick_of(maker)
     for number, side in ((1, "sell"), (2, "buy")):
@@ -191,6 +197,7 @@ async def test_orders_are_cancelled_in_a_batch(of_each_release: Served) -> None:
 
 
 async def test_one_order_too_many_for_a_batch_is_refused_where_the_list_ends(maker: Served) -> None:
+    """Refuse a batch of one order too many at the place where its list ends."""
     assert await maker.error("lp_cancel_orders_batch", MANY) == {
         "code": -32602,
         "message": "Invalid params",
@@ -199,6 +206,7 @@ async def test_one_order_too_many_for_a_batch_is_refused_where_the_list_ends(mak
 
 
 async def test_all_orders_are_cancelled_a_hundred_with_each_call(maker: Served) -> None:
+    """Cancel all orders by a hundred a call."""
     tick = await tick_of(maker)
     before = await free(maker, ETH)
     async with trio.open_nursery() as nursery:
@@ -222,6 +230,7 @@ async def another(served: Served, method: str, *params: Any) -> None:
 
 
 async def test_what_is_wrong_is_named(maker: Served) -> None:
+    """Name what is wrong with an order, and change none."""
     for method, params, code, words in REFUSED:
         error = await maker.error(method, *params)
         assert error["code"] == code, (method, params, error)

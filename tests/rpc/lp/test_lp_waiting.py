@@ -89,11 +89,13 @@ async def pending_answers(served: Served, wait_for: object, table: list[Step]) -
 
 
 def test_the_methods_that_wait_are_those_of_this_table() -> None:
+    """Cover every method that has `wait_for`."""
     waiting = {row.name for row in LP if any(param.name == "wait_for" for param in row.params)}
     assert waiting == {method for method, _ in steps(0)}
 
 
 async def test_each_method_answers_from_the_pool_or_with_its_block(maker: Served) -> None:
+    """Answer from the pool with the hash alone, and from a block with its response."""
     table, before = steps(await tick_of(maker)), await free(maker, ETH)
     sent = await answers(maker, "NoWait", table)
     hash_alone = shape(recorded("lp_wait_result.tx_hash.json"))
@@ -111,6 +113,7 @@ async def test_each_method_answers_from_the_pool_or_with_its_block(maker: Served
 
 @pytest.mark.parametrize("wait_for", ["Finalized", None, MISSING], ids=["named", "null", "left out"])
 async def test_each_method_waits_for_finality_by_default(maker: Served, wait_for: object) -> None:
+    """Wait for finality by default, whether `wait_for` is named, null or left out."""
     table = steps(await tick_of(maker))
     final = await pending_answers(maker, wait_for, table)
     in_block = await answers(maker, "InBlock", table[1:])

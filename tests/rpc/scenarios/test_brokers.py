@@ -39,6 +39,7 @@ ADVANCE = 10**16
 
 
 async def test_an_affiliates_commission(story: Story) -> None:
+    """Pay an affiliate its commission, and its withdrawal less the fee."""
     affiliate = await story.call("broker_register_affiliate", EVM_ADDRESS)
     story.name(ss58.decode(affiliate)[1], "affiliate")
     (await story.new_events()).check(["System.NewAccount", "Swapping.AffiliateRegistration", PAID])
@@ -81,6 +82,7 @@ async def test_an_affiliates_commission(story: Story) -> None:
 
 
 async def test_a_channels_end(story: Story) -> None:
+    """Refuse a deposit after a channel's end, and forget the channel a day later."""
     address = await story.open()
     await story.call("dev_timeTravel", 25 * 3600 * 1000)
     await story.seal(1)
@@ -97,6 +99,7 @@ async def test_a_channels_end(story: Story) -> None:
 
 
 async def test_a_private_bitcoin_channel(story: Story) -> None:
+    """Bond FLIP for a private Bitcoin channel, swap by it, and return the bond when it is closed."""
     opened = await story.call("broker_open_private_btc_channel")
     bonded, stored = "Flip.BondUpdated", story.stored()
     assert stored.value("Flip", "Account", story.broker)["bond"] == BOND
@@ -148,6 +151,7 @@ async def swap_on_bitcoin(story: Story) -> None:
 
 
 async def test_a_swap_by_way_of_the_vault(story: Story) -> None:
+    """Swap by way of the vault, without a channel and without an ingress fee."""
     refund = {"retry_duration": 10, "min_price": "0x0", "refund_address": EVM_ADDRESS}
     terms = {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": refund}
     encoded = await story.call(ENCODE, ETH, BTC, BTC_ADDRESS, 10, terms)
@@ -181,6 +185,7 @@ async def test_a_swap_by_way_of_the_vault(story: Story) -> None:
 
 
 async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
+    """Send a deposit that the broker refuses back to its sender, less the fees."""
     transaction = "0x" + "77" * 32
     address = await story.open()
     await story.call("broker_mark_transaction_for_rejection", {"Ethereum": transaction})
@@ -207,6 +212,7 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
 
 
 async def test_an_account_for_a_wallet_that_has_none(story: Story) -> None:
+    """Create an account for a wallet that signs on Ethereum, and fund it by a swap into FLIP."""
     wallet = require_eth_account().Account.from_key(b"\x01" * 32)
     remark = "0x00005400" + EVM_ADDRESS.removeprefix("0x")  # System.remark of where a deposit may go back to
     data, bounds = await story.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "Eip712"})

@@ -64,6 +64,7 @@ def divided(story: Story, swap: Swapped, gas: dict[str, int]) -> dict[str, Any]:
 
 
 async def test_a_message_to_a_contract_ccm(story: Story) -> None:
+    """Send a message with its gas to the receiver's contract, and charge the gas."""
     address = await story.open(BTC, ETH, channel_metadata=MESSAGE)
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(4)
@@ -86,6 +87,7 @@ async def test_a_message_to_a_contract_ccm(story: Story) -> None:
 
 
 async def test_a_message_that_no_authority_can_send(story: Story) -> None:
+    """Offer a message that no authority can send as a call that anyone may make."""
     address = await story.open(BTC, ETH, channel_metadata=MESSAGE)
     await story.call("dev_abortBroadcast", "Ethereum")
     await story.deposit(address, BTC, BITCOIN)
@@ -118,6 +120,7 @@ def paid_by(story: Story, chain: str, call: Any) -> tuple[str, str, int]:
 
 
 async def test_a_transaction_that_is_late(story: Story) -> None:
+    """Report a late transaction as failed, and complete the swap when it arrives after all."""
     await story.call("dev_holdBroadcasts", "Ethereum")
     address = await story.open(BTC, ETH)
     await story.deposit(address, BTC, BITCOIN)
@@ -167,6 +170,7 @@ def fallback(chain: str) -> list[str]:
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 async def test_a_transfer_of_ether_that_fails(story: Story, chain: str) -> None:
+    """Offer a failed transfer of ether for two epochs, signed anew in the second."""
     emitted, asset, fee = await failed_transfer(story, chain, "ETH"), COINS[chain][0], COIN_EGRESS[chain]
     emitted.check(
         deposited("Bitcoin"),
@@ -211,6 +215,7 @@ async def offered_for_two_epochs(
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 async def test_a_token_that_its_contract_refuses_the_receiver(story: Story, chain: str) -> None:
+    """Offer a token that its contract refuses the receiver, whose fee was swapped into the chain's coin."""
     emitted = await failed_transfer(story, chain, "USDC")
     await refused_token(story, chain, emitted, EVM_ADDRESS)
 
@@ -240,6 +245,7 @@ async def refused_token(story: Story, chain: str, emitted: EmittedEvents, receiv
 
 @pytest.mark.parametrize("symbol", ["TRX", "USDT"])
 async def test_a_transfer_that_fails_on_tron(story: Story, symbol: str) -> None:
+    """Offer a failed token on Tron, but nothing for failed TRX."""
     emitted = await failed_transfer(story, "Tron", symbol, TRON_ADDRESS)
     if symbol == "USDT":
         await refused_token(story, "Tron", emitted, TRON_ADDRESS)

@@ -10,6 +10,7 @@ from tests.lengths import only_whole
 
 @only_whole
 def test_postgresql_is_one_of_the_databases(databases: dict[str, object]) -> None:
+    """Follow scenarios into PostgreSQL, too, where it is installed."""
     if not is_installed():
         pytest.skip(MISSING)
     assert set(databases) == {"SQLite", "own", "PostgreSQL"}

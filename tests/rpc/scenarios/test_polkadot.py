@@ -16,6 +16,7 @@ from tests.rpc.scenarios.transcript import Transcript
 async def test_polkadot_api_notices_what_is_read_otherwise(
     instant: Served, node_modules: Path, polkadot: Reader
 ) -> None:
+    """Notice an event that polkadot-api reads otherwise."""
     await instant.call("broker_register_account")
     chain = instant.node.chain
     story = Story(instant, (await chain.runtime_at(chain.best.hash)).metadata, Transcript("none"))

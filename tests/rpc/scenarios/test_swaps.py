@@ -38,6 +38,7 @@ SWAPPING = ETHER - ETH_INGRESS
 
 
 async def test_a_regular_swap(story: Story) -> None:
+    """Swap ether for bitcoin, with each event in order and every unit accounted for."""
     address = await story.open()
     await story.deposit(address, ETH, ETHER)
     (scheduled,) = await story.call("cf_scheduled_swaps", ETH, USDC)
@@ -88,6 +89,7 @@ async def withdrawn(story: Story, earned: int) -> tuple[int, Swapped]:
 
 
 async def test_a_boosted_bitcoin_swap(story: Story) -> None:
+    """Boost a Bitcoin deposit before it is final, and credit the boosters after it."""
     await story.lend(BTC, 5 * BITCOIN)
     address = await story.open(BTC, ETH, boost_fee=30)
     transaction = "0x" + "5a" * 32
@@ -131,6 +133,7 @@ async def test_a_boosted_bitcoin_swap(story: Story) -> None:
 
 
 async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
+    """Retry a swap whose price is not met, then refund it less the fees."""
     address = await story.open(terms={"min_price": IMPOSSIBLE})
     await story.deposit(address, ETH, ETHER)
     await story.seal(2)
@@ -176,6 +179,7 @@ async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
 
 
 async def test_protection_by_the_oracle(story: Story) -> None:
+    """Hold a swap back while the oracle's price is too far away, and execute it when it comes near."""
     await story.call("dev_setOracle", "Usdc", DOLLAR)
     await story.call("dev_setOracle", "Eth", 2_850 * DOLLAR)  # the pool gives 2,800
     address = await story.open(terms={"max_oracle_price_slippage": 100})
@@ -217,6 +221,7 @@ def below_oracle(price: int, ether: int, dollars: int) -> int:
 
 
 async def test_in_pieces_dca_to_the_end(story: Story) -> None:
+    """Swap in chunks to the end, with one network fee over all of them."""
     address = await story.open(dca_parameters={"number_of_chunks": 3, "chunk_interval": 4})
     await story.deposit(address, ETH, 10 * ETHER)
     await story.seal(2)
@@ -260,6 +265,7 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
 
 
 async def test_in_pieces_dca_stopped_and_refunded(story: Story) -> None:
+    """Stop between chunks when the price leaves the limit, pay what was swapped and refund the rest."""
     least = 10**8 * 2**128 // (40 * ETHER)  # a bitcoin for at most 40 ether
     chunks = {"number_of_chunks": 4, "chunk_interval": 2}
     address = await story.open(dca_parameters=chunks, terms={"min_price": hex(least)})

@@ -20,10 +20,12 @@ WRITTEN: list[dict[str, Any]] = [
 
 
 def test_the_same_story_differs_in_nothing() -> None:
+    """Find no difference between equal transcripts."""
     assert list(differences(WRITTEN, WRITTEN)) == []
 
 
 def test_a_different_value_is_reported_by_its_path() -> None:
+    """Report a different value by its path, old and new."""
     entries = json.loads(json.dumps(WRITTEN))
     entries[0]["answer"]["fees"]["USDC"] = "0x3"
     entries[1]["fields"]["asset"][1] = 6
@@ -34,11 +36,13 @@ def test_a_different_value_is_reported_by_its_path() -> None:
 
 
 def test_a_number_is_not_a_truth_nor_its_text() -> None:
+    """Distinguish the number 1 from true."""
     one, other = [{"call": "x", "answer": 1}], [{"call": "x", "answer": True}]
     assert list(differences(one, other)) == ["1. x: answer is true, was 1"]
 
 
 def test_members_come_and_go() -> None:
+    """Report members that are gone and new."""
     entries = json.loads(json.dumps(WRITTEN))
     entries[2]["fields"] = {"id": 1}
     assert list(differences(WRITTEN, entries)) == [
@@ -48,6 +52,7 @@ def test_members_come_and_go() -> None:
 
 
 def test_what_is_new_and_what_is_gone_moves_nothing_else() -> None:
+    """Align transcripts, so that one new entry does not make all later ones differ."""
     new = {"event": "Swapping.SwapRescheduled", "fields": {}}
     assert list(differences(WRITTEN, [WRITTEN[1], new, WRITTEN[2]])) == [
         "1. gone: cf_account_info",
@@ -58,6 +63,7 @@ def test_what_is_new_and_what_is_gone_moves_nothing_else() -> None:
 def test_a_different_story_fails_with_its_differences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Fail with the differences, and say how to write a transcript anew."""
     monkeypatch.setattr(transcript, "FOLDER", tmp_path)
     monkeypatch.delenv("CFNODE_TEST_WRITE", raising=False)
     (tmp_path / "a_life.json").write_text(json.dumps([{"call": "dev_newBlock", "params": [], "answer": 1}]))
@@ -70,4 +76,5 @@ def test_a_different_story_fails_with_its_differences(
 
 
 def test_each_transcript_is_a_scenarios() -> None:
+    """Keep a transcript for each scenario, and no others."""
     assert sorted(path.stem for path in FOLDER.iterdir()) == scenarios()

@@ -17,10 +17,12 @@ from tests.rpc.conftest import ALICE, MakeServed, Served
 
 
 def hexed(data: bytes) -> str:
+    """Return bytes as hex."""
     return "0x" + data.hex()
 
 
 async def test_a_transaction_waits_in_the_pool_until_a_block_takes_it(served_node: Served) -> None:
+    """Keep a transaction in the pool until a block takes it."""
     extrinsic = await served_node.signed_remark()
     tx_hash = await served_node.call("author_submitExtrinsic", hexed(extrinsic))
     assert tx_hash == hexed(extrinsic_hash(extrinsic))
@@ -32,6 +34,7 @@ async def test_a_transaction_waits_in_the_pool_until_a_block_takes_it(served_nod
 
 
 async def test_a_watched_transaction_reports_each_status_until_finality(served_node: Served) -> None:
+    """Report each status of a watched transaction until it is final, and end the subscription."""
     await served_node.call("dev_holdFinality")
     extrinsic = await served_node.signed_remark()
     async with served_node.websocket() as ws:
@@ -46,6 +49,7 @@ async def test_a_watched_transaction_reports_each_status_until_finality(served_n
 
 
 async def test_a_retracted_transaction_is_reported_and_included_again(served_node: Served) -> None:
+    """Report a transaction whose block was retracted, and include it again."""
     await served_node.call("dev_holdFinality")
     root = await served_node.call("chain_getHead")
     extrinsic = await served_node.signed_remark()
@@ -63,6 +67,7 @@ async def test_a_retracted_transaction_is_reported_and_included_again(served_nod
 
 
 async def test_refused_transactions_have_substrates_codes(served_node: Served) -> None:
+    """Refuse transactions with Substrate's codes and texts."""
     extrinsic = await served_node.signed_remark()
     await served_node.call("author_submitExtrinsic", hexed(extrinsic))
     assert await served_node.error("author_submitExtrinsic", hexed(extrinsic)) == {
@@ -109,6 +114,7 @@ OPAQUE = "Could not decode `OpaqueExtrinsic.0`:\n\t"
 async def test_bytes_that_are_no_extrinsic_are_refused_as_the_official_node_does(
     served_node: Served, extrinsic: str, reason: str
 ) -> None:
+    """Refuse bytes that are not an extrinsic in the official words of each method."""
     assert await served_node.error("author_submitExtrinsic", extrinsic) == {
         "code": 1040,
         "message": f"Client error: {OPAQUE}{reason}",
@@ -137,6 +143,7 @@ TRAP = "Execution failed: Execution aborted due to trap: wasm trap: wasm `unreac
 
 @pytest.mark.parametrize("extrinsic", ["0x00", "00", "0x0", "0x00ff"])
 async def test_an_extrinsic_of_no_bytes_makes_the_runtime_panic(served_node: Served, extrinsic: str) -> None:
+    """Panic in the runtime on an extrinsic of no bytes, as the official one does, and ban it."""
     error = await served_node.error("author_submitExtrinsic", extrinsic)
     text = TRAP + "WASM backtrace:\n"
     assert error["code"] == 1002
@@ -152,6 +159,7 @@ async def test_an_extrinsic_of_no_bytes_makes_the_runtime_panic(served_node: Ser
 async def test_0x_is_optional_and_what_follows_an_extrinsic_is_left_out(
     served_node: Served,
 ) -> None:
+    """Accept an extrinsic without 0x, and leave out what follows it."""
     extrinsic = await served_node.signed_remark()
     assert (await served_node.call("system_dryRun", extrinsic.hex() + "ffff")) == "0x0000"
     submitted = await served_node.call("author_submitExtrinsic", extrinsic.hex() + "ffff")
@@ -161,6 +169,7 @@ async def test_0x_is_optional_and_what_follows_an_extrinsic_is_left_out(
 
 
 async def test_session_keys_are_made_and_found_on_an_authority(served_node: Served) -> None:
+    """Make session keys on an authority and find them by their types."""
     keys = await served_node.call("author_rotateKeys")
     assert len(keys) == 2 + 2 * 64
     assert await served_node.call("author_hasSessionKeys", keys) is True
@@ -201,6 +210,7 @@ async def test_session_keys_are_made_and_found_on_an_authority(served_node: Serv
 async def test_methods_of_other_nodes_are_listed_and_refused_with_a_reason(
     served_node: Served, method: str, params: tuple[str, ...], error: tuple[int, str] | None
 ) -> None:
+    """List methods of other kinds of nodes, and refuse them with a reason."""
     assert method in (await served_node.call("rpc_methods"))["methods"]
     answer = await served_node.http.call(method, *params)
     if error is None:
@@ -247,11 +257,13 @@ async def test_methods_of_other_nodes_are_listed_and_refused_with_a_reason(
     ],
 )
 def test_each_pool_error_has_its_code(error: Exception, code: int, message: str, data: Any) -> None:
+    """Give each error of the pool its official code, message and data."""
     answer = explain(error, "author_submitExtrinsic")
     assert (answer.code, answer.message, answer.data) == (code, message, data)
 
 
 async def test_a_transaction_is_thrown_out_by_hash_or_by_its_bytes(served_node: Served) -> None:
+    """Remove a transaction by hash or bytes, with those that depend on it."""
     first, second = await served_node.signed_remark(0), await served_node.signed_remark(1)
     for extrinsic in (first, second):
         await served_node.call("author_submitExtrinsic", hexed(extrinsic))
@@ -263,6 +275,7 @@ async def test_a_transaction_is_thrown_out_by_hash_or_by_its_bytes(served_node: 
 
 
 async def test_keys_are_inserted_and_found(served_node: Served) -> None:
+    """Insert and find a key, and keep a secret out of the error."""
     public = hexed(ALICE.public)
     assert await served_node.call("author_hasKey", public, "aura") is False
     assert await served_node.call("author_insertKey", "aura", "//Alice", public) is None
@@ -274,6 +287,7 @@ async def test_keys_are_inserted_and_found(served_node: Served) -> None:
 
 
 async def test_over_http_unsafe_author_methods_are_denied_by_policy(make_served: MakeServed) -> None:
+    """Deny unsafe methods over HTTP where the policy is safe."""
     from cfnode.node.config import RpcConfig
 
     served = await make_served(rpc=RpcConfig(methods="safe"))

@@ -13,6 +13,7 @@ UNKNOWN = "0x" + "77" * 32
 
 
 async def test_block_hashes_by_number(served_node: Served) -> None:
+    """Return block hashes by number in each notation, and refuse others in the official words."""
     genesis = "0x" + served_node.node.chain.genesis_hash.hex()
     best = "0x" + served_node.node.chain.best.hash.hex()
     assert await served_node.call("chain_getBlockHash") == best
@@ -40,6 +41,7 @@ async def test_block_hashes_by_number(served_node: Served) -> None:
 
 
 async def test_a_header_is_written_as_substrate_writes_it(served_node: Served) -> None:
+    """Write a header as Substrate does, and None for an unknown block."""
     header = await served_node.call("chain_getHeader")
     assert list(header) == ["parentHash", "number", "stateRoot", "extrinsicsRoot", "digest"]
     assert header["number"] == "0x1"
@@ -55,6 +57,7 @@ async def test_a_header_is_written_as_substrate_writes_it(served_node: Served) -
 
 
 async def test_a_block_has_its_extrinsics_and_justifications(served_node: Served) -> None:
+    """Return a block with its extrinsics, and its justification where one is kept."""
     head = await served_node.call("dev_newBlock", {"finalize": True})
     signed_block = await served_node.call("chain_getBlock", head)
     assert signed_block["block"]["header"] == await served_node.call("chain_getHeader", head)
@@ -72,6 +75,7 @@ async def test_a_block_has_its_extrinsics_and_justifications(served_node: Served
 
 
 async def test_new_heads_begin_with_the_present_one(served_node: Served) -> None:
+    """Begin new heads with the present one, and end the subscription."""
     async with served_node.websocket() as ws:
         identity = (await ws.call("chain_subscribeNewHeads"))["result"]
         first = await ws.notification()
@@ -82,6 +86,7 @@ async def test_new_heads_begin_with_the_present_one(served_node: Served) -> None
 
 
 async def test_every_alias_of_a_subscription_works(served_node: Served) -> None:
+    """Accept every alias of a subscription and of its end."""
     async with served_node.websocket() as ws:
         for name, ending in [
             ("subscribe_newHead", "unsubscribe_newHead"),
@@ -97,6 +102,7 @@ async def test_every_alias_of_a_subscription_works(served_node: Served) -> None:
 async def test_a_fork_shows_in_all_heads_at_once_and_in_new_heads_when_it_wins(
     served_node: Served,
 ) -> None:
+    """Send a fork's blocks to all heads at once, and to new heads only when it wins."""
     await served_node.call("dev_holdFinality")
     root = await served_node.call("chain_getHead")
     async with served_node.websocket() as ws:
@@ -123,6 +129,7 @@ async def test_a_fork_shows_in_all_heads_at_once_and_in_new_heads_when_it_wins(
 
 
 async def test_finalized_heads_come_one_by_one_in_order(served_node: Served) -> None:
+    """Send finalized heads one by one, also when one step finalizes several."""
     await served_node.call("dev_holdFinality")
     async with served_node.websocket() as ws:
         await ws.call("chain_subscribeFinalizedHeads")
@@ -135,6 +142,7 @@ async def test_finalized_heads_come_one_by_one_in_order(served_node: Served) -> 
 
 
 async def test_only_the_first_of_a_period_and_set_changes_keep_their_justification(make_served: Any) -> None:
+    """Keep the justifications of a period's first block and of set changes."""
     served = await make_served(pruning=2048)
     await served.call("dev_holdFinality")
     for _ in range(3):
@@ -156,6 +164,7 @@ async def test_only_the_first_of_a_period_and_set_changes_keep_their_justificati
 async def test_finality_is_proven_by_the_last_block_of_a_set_or_by_the_newest_final_one(
     served_node: Served,
 ) -> None:
+    """Prove finality by the last block of a set, or by the newest final one."""
     await served_node.call("dev_holdFinality")
     assert await served_node.error("grandpa_proveFinality", 0) == {
         "code": 4,
@@ -180,6 +189,7 @@ async def test_finality_is_proven_by_the_last_block_of_a_set_or_by_the_newest_fi
 
 
 async def test_justifications_are_streamed(served_node: Served) -> None:
+    """Stream justifications as they are made."""
     await served_node.call("dev_holdFinality")
     await served_node.call("dev_newBlock")
     async with served_node.websocket() as ws:
@@ -191,6 +201,7 @@ async def test_justifications_are_streamed(served_node: Served) -> None:
 
 
 async def test_an_authority_returns_the_round_in_which_it_votes(served_node: Served) -> None:
+    """Return the round in which the authority votes, with weights and missing voters."""
     await served_node.call("dev_holdFinality")
     state = await served_node.call("grandpa_roundState")
     voters = await served_node.node.chain.voters()

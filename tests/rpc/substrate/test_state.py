@@ -30,12 +30,15 @@ class Plain:
         self.root = b""
 
     def get(self, key: bytes, child: bytes = b"") -> bytes | None:
+        """Return a key's value."""
         return self.values.get(key)
 
     def next_key(self, key: bytes, child: bytes = b"") -> bytes | None:
+        """Return the next key in order."""
         return min((other for other in self.values if other > key), default=None)
 
     def node(self, path: bytes, child: bytes = b"") -> bytes | None:
+        """Return no node: this state has no trie."""
         return None
 
 
@@ -46,6 +49,7 @@ small = st.binary(max_size=3)
 def test_a_page_is_what_sorting_and_cutting_gives(
     values: dict[bytes, bytes], prefix: bytes, count: int, start: bytes | None
 ) -> None:
+    """Page through keys as sorting and cutting does."""
     below = sorted(key for key in values if key.startswith(prefix))
     after = [key for key in below if start is None or key > start or start < prefix]
     assert storage.page(Plain(values), prefix, count, start) == after[:count]
@@ -54,6 +58,7 @@ def test_a_page_is_what_sorting_and_cutting_gives(
 
 
 def test_a_walk_ends_with_an_error_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End a walk over pairs with an error before it fills the memory."""
     monkeypatch.setattr(storage, "MAX_STORAGE_ANSWER_BYTES", 100)
     state = Plain({bytes([number]): b"x" * 10 for number in range(20)})
     with pytest.raises(storage.RpcError, match="too big"):
@@ -62,6 +67,7 @@ def test_a_walk_ends_with_an_error_before_it_fills_the_memory(monkeypatch: pytes
 
 
 async def test_storage_with_its_hash_and_size(served_node: Served) -> None:
+    """Return a value with its hash and size, None for an absent key, and an older block's value."""
     value = await served_node.call("state_getStorage", CODE)
     raw = bytes.fromhex(value[2:])
     assert raw.startswith(b"cfnode-dev:")
@@ -74,6 +80,7 @@ async def test_storage_with_its_hash_and_size(served_node: Served) -> None:
 
 
 async def test_keys_in_pages(served_node: Served) -> None:
+    """Return keys in pages that add up to the whole, and refuse a page over the maximum."""
     everything = await served_node.call("state_getKeys", "0x")
     assert everything == sorted(everything)
     assert len(everything) > 30
@@ -93,6 +100,7 @@ async def test_keys_in_pages(served_node: Served) -> None:
 
 
 async def test_a_read_proof_proves_values_and_absences(served_node: Served) -> None:
+    """Prove values and an absence by entries in the order of their bytes, as Substrate sorts them."""
     keys = (await served_node.call("state_getKeys", "0x"))[:5]
     answer = await served_node.call("state_getReadProof", [*keys, ABSENT])
     assert answer["at"] == await served_node.call("chain_getHead")
@@ -109,6 +117,7 @@ async def test_a_read_proof_proves_values_and_absences(served_node: Served) -> N
 
 
 async def test_metadata_and_version(served_node: Served) -> None:
+    """Return metadata of version 14 and the runtime's version with the official members."""
     metadata = decode_metadata(bytes.fromhex((await served_node.call("state_getMetadata"))[2:]))
     assert metadata.version == 14
     assert metadata.pallet("System").index == 0
@@ -130,6 +139,7 @@ async def test_metadata_and_version(served_node: Served) -> None:
 
 
 async def test_runtime_calls(served_node: Served) -> None:
+    """Call the runtime, and refuse an unknown function in the official words."""
     output = await served_node.call("state_call", "Core_version", "0x")
     assert bytes.fromhex(output[2:])[1:].startswith(b"chainflip-node")
     genesis = await served_node.call("chain_getBlockHash", 0)
@@ -142,6 +152,7 @@ async def test_runtime_calls(served_node: Served) -> None:
 
 
 async def test_storage_changes_are_queried_and_followed(served_node: Served) -> None:
+    """Query and follow storage over blocks, with the official errors for ranges that cannot be."""
     number = "0x" + served_node.node.chain.best.number.to_bytes(4, "little").hex()
     metadata = (await served_node.node.chain.runtime_at(served_node.node.chain.best.hash)).metadata
     key = "0x" + metadata.storage_key("System", "Number").hex()
@@ -183,6 +194,7 @@ async def test_storage_changes_are_queried_and_followed(served_node: Served) -> 
 
 
 async def test_a_key_that_is_asked_for_several_times_is_answered_once(served_node: Served) -> None:
+    """Answer a key that is asked for several times once."""
     (answer,) = await served_node.call("state_queryStorageAt", [CODE, ABSENT, CODE, CODE])
     assert [entry[0] for entry in answer["changes"]] == [CODE, ABSENT]
     (again,) = await served_node.call("state_queryStorage", [CODE, CODE], answer["block"])
@@ -190,6 +202,7 @@ async def test_a_key_that_is_asked_for_several_times_is_answered_once(served_nod
 
 
 async def test_all_changes_of_a_block_are_sent_even_if_it_is_final_at_once(served_node: Served) -> None:
+    """Send all changes of a block even if it is final at once, when its overlay is already gone."""
     before = dict(await served_node.call("state_getPairs", "0x"))
     async with served_node.websocket() as ws:
         await ws.call("state_subscribeStorage")
@@ -204,6 +217,7 @@ async def test_all_changes_of_a_block_are_sent_even_if_it_is_final_at_once(serve
 async def test_values_are_weighed_before_they_fill_the_memory(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse answers over the limit before they fill the memory, and count a repeated key once."""
     many = await served_node.call("state_getKeysPaged", "0x", 200)
     monkeypatch.setattr(storage, "MAX_STORAGE_ANSWER_BYTES", 100)
     monkeypatch.setattr(storage, "MAX_ADDED", 3)
@@ -219,6 +233,7 @@ async def test_values_are_weighed_before_they_fill_the_memory(
 
 
 async def test_an_unchanged_runtime_version_is_sent_once(served_node: Served) -> None:
+    """Send an unchanged runtime version once, not with each block."""
     async with served_node.websocket() as ws:
         await ws.call("state_subscribeRuntimeVersion")
         version = (await ws.notification())["result"]
@@ -229,6 +244,7 @@ async def test_an_unchanged_runtime_version_is_sent_once(served_node: Served) ->
 
 
 async def test_a_child_trie_that_is_not_there_is_empty(served_node: Served) -> None:
+    """Answer for a child trie that does not exist as for an empty one."""
     assert await served_node.call("childstate_getKeys", CHILD, "0x") == []
     for count in (10, 1001, 2**32 - 1):  # without a maximum, unlike that of the top trie
         assert await served_node.call("childstate_getKeysPaged", CHILD, None, count) == []
@@ -260,6 +276,7 @@ READS: list[tuple[str, list[Any]]] = [
 
 
 async def test_bytes_and_keys_are_read_with_and_without_0x(served_node: Served) -> None:
+    """Read bytes and keys with and without 0x, and refuse others with the official position."""
     version = await served_node.call("state_call", "Core_version", "0x")
     assert await served_node.call("state_call", "Core_version", "") == version
     code = await served_node.call("state_getStorage", CODE)
@@ -291,6 +308,7 @@ BY_ITS_LAYER = {
 
 
 async def test_an_unknown_block_has_the_text_of_the_layer_that_misses_it(served_node: Served) -> None:
+    """Refuse an unknown block in the text of the layer that misses it in the official node."""
     aliases = (("state_callAt", ["Core_version", "0x"]), ("chain_getRuntimeVersion", []))
     same_as = {"state_callAt": "state_call", "chain_getRuntimeVersion": "state_getRuntimeVersion"}
     for method, params in (*READS, *aliases):
@@ -314,6 +332,7 @@ async def test_an_unknown_block_has_the_text_of_the_layer_that_misses_it(served_
 async def test_an_extrinsic_at_an_unknown_block_has_the_runtime_apis_text(
     served_node: Served, method: str, message: str
 ) -> None:
+    """Refuse an extrinsic at an unknown block in the text of the runtime API."""
     assert await served_node.error(method, "0x0400", UNKNOWN) == {
         "code": 1,
         "message": message,
@@ -322,6 +341,7 @@ async def test_an_extrinsic_at_an_unknown_block_has_the_runtime_apis_text(
 
 
 async def test_a_discarded_state_has_the_text_that_clients_know(make_served: MakeServed) -> None:
+    """Refuse a discarded state in the text that clients look for, and keep its header."""
     served = await make_served(pruning=3)
     first = await served.call("dev_newBlock", {"finalize": True})
     with trio.fail_after(30):
@@ -340,6 +360,7 @@ async def test_a_discarded_state_has_the_text_that_clients_know(make_served: Mak
 async def test_many_storage_subscriptions_share_one_comparison_of_two_states(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Compare two states once for many subscriptions, each of which gets its own keys in its own order."""
     compared: list[tuple[bytes, bytes]] = []
     compare = storage_changes._compare
 
@@ -377,6 +398,7 @@ async def test_many_storage_subscriptions_share_one_comparison_of_two_states(
 async def test_where_too_much_differs_the_keys_are_read_in_both_states(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Read the watched keys in both states where too much differs to be kept."""
     monkeypatch.setattr(storage_changes, "MAX_KEPT_CHANGES_BYTES", 10)
     all_keys = await served_node.call("state_getKeysPaged", "0x", 1000)
     async with served_node.websocket() as ws:
@@ -391,6 +413,7 @@ async def test_where_too_much_differs_the_keys_are_read_in_both_states(
 async def test_a_request_for_a_page_does_not_wait_for_all_requests_of_another_client(
     served_node: Served,
 ) -> None:
+    """Answer a page before all requests of another client are answered."""
     keys = [f"0x{number:064x}" for number in range(4096)]
     async with served_node.websocket() as greedy, served_node.websocket() as other:
         call = {"jsonrpc": "2.0", "method": "state_subscribeStorage", "params": [keys]}

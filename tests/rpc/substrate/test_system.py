@@ -21,6 +21,7 @@ from tests.rpc.conftest import ALICE, MakeServed, Served, config_for
 
 
 async def test_a_node_returns_its_name_version_and_chain(served_node: Served) -> None:
+    """Return the node's name, version, chain, properties, roles and peer id."""
     assert await served_node.call("system_name") == "Chainflip Node"
     assert (await served_node.call("system_version")).startswith(f"{__version__}-")
     assert await served_node.call("system_chain") == "Chainflip-Dev"
@@ -36,6 +37,7 @@ async def test_a_node_returns_its_name_version_and_chain(served_node: Served) ->
 
 
 async def test_a_lone_development_node_is_in_step_and_ready(served_node: Served) -> None:
+    """Report a lone development node as synced and ready."""
     assert await served_node.call("system_health") == {
         "peers": 0,
         "isSyncing": False,
@@ -50,6 +52,7 @@ async def test_a_lone_development_node_is_in_step_and_ready(served_node: Served)
 
 
 async def test_a_lone_node_has_no_peers(served_node: Served) -> None:
+    """Report no peers of a lone node."""
     assert await served_node.call("system_peers") == []
     assert await served_node.call("system_reservedPeers") == []
     state = await served_node.call("system_unstable_networkState")
@@ -60,6 +63,7 @@ async def test_a_lone_node_has_no_peers(served_node: Served) -> None:
 async def test_a_reserved_peer_is_called_at_once_and_can_be_taken_back(
     served_node: Served, nursery: trio.Nursery, tmp_path: Path
 ) -> None:
+    """Dial a reserved peer at once, list it, and take it back."""
     config = config_for(tmp_path / "other", RpcConfig(), 128)
     other = await nursery.start(run, config, DevConfig(seal="manual"))
     here, there = served_node.node.local_peer_id, other.local_peer_id
@@ -86,6 +90,7 @@ async def test_a_reserved_peer_is_called_at_once_and_can_be_taken_back(
 
 
 async def test_what_is_no_peer_is_refused_with_the_reason(served_node: Served) -> None:
+    """Refuse what is not a peer's address or id, with the reason."""
     for method, text, reason in (
         ("system_addReservedPeer", "/ip4/1.2.3.4/tcp/1", "needs its peer id"),
         ("system_addReservedPeer", "1.2.3.4", "begins with /"),
@@ -97,6 +102,7 @@ async def test_what_is_no_peer_is_refused_with_the_reason(served_node: Served) -
 
 
 async def test_rpc_methods_lists_every_name_sorted(served_node: Served) -> None:
+    """List every method and alias, sorted and once."""
     methods = (await served_node.call("rpc_methods"))["methods"]
     assert methods == sorted(set(methods))
     for row in EVERYWHERE:
@@ -107,6 +113,7 @@ async def test_rpc_methods_lists_every_name_sorted(served_node: Served) -> None:
 
 
 async def test_without_a_broker_key_there_are_no_broker_methods(make_served: MakeServed) -> None:
+    """List no broker methods without a key, and say how to get one."""
     served = await make_served(broker=False)
     methods = (await served.call("rpc_methods"))["methods"]
     assert not [name for name in methods if name.startswith("broker_")]
@@ -116,6 +123,7 @@ async def test_without_a_broker_key_there_are_no_broker_methods(make_served: Mak
 
 
 async def test_the_next_index_counts_what_waits_in_the_pool(served_node: Served) -> None:
+    """Count what waits in the pool into the next index: the next transaction would have a used nonce."""
     account = ss58.encode(ALICE.public)
     assert await served_node.call("system_accountNextIndex", account) == 0
     await served_node.call("author_submitExtrinsic", "0x" + (await served_node.signed_remark()).hex())
@@ -125,6 +133,7 @@ async def test_the_next_index_counts_what_waits_in_the_pool(served_node: Served)
 
 
 async def test_a_dry_run_gives_the_outcome_and_changes_nothing(served_node: Served) -> None:
+    """Return a dry run's outcome, and an invalid one for a wrong nonce."""
     extrinsic = "0x" + (await served_node.signed_remark()).hex()
     assert await served_node.call("system_dryRun", extrinsic) == "0x0000"
     wrong = "0x" + (await served_node.signed_remark(nonce=5)).hex()
@@ -132,6 +141,7 @@ async def test_a_dry_run_gives_the_outcome_and_changes_nothing(served_node: Serv
 
 
 async def test_what_a_transaction_would_cost(served_node: Served) -> None:
+    """Return a transaction's weight and fee, whose parts add up, and refuse bad bytes officially."""
     extrinsic = "0x" + (await served_node.signed_remark()).hex()
     info = await served_node.call("payment_queryInfo", extrinsic)
     assert set(info) == {"weight", "class", "partialFee"}
@@ -151,6 +161,7 @@ async def test_what_a_transaction_would_cost(served_node: Served) -> None:
 
 
 async def test_log_filters_change_and_come_back(served_node: Served) -> None:
+    """Change log filters at once and bring back those of the start."""
     logger = logging.getLogger("cfnode.runtime.grandpa")
     before = logger.level
     assert await served_node.call("system_addLogFilter", "runtime::grandpa=debug,txpool=off") is None
@@ -166,6 +177,7 @@ async def test_log_filters_change_and_come_back(served_node: Served) -> None:
 async def test_a_node_that_is_syncing_answers_what_genesis_allows_and_signs_nothing(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
+    """Answer what genesis allows while the node is syncing, and sign nothing."""
     alone = NetworkConfig(port=0, reserved_only=True)
     config = Config(
         base_path=tmp_path, chain="berghain", prometheus=None, rpc=RpcConfig(port=0), network=alone

@@ -20,6 +20,7 @@ class Holder:
         self.is_halted = False
 
     def halt(self) -> None:
+        """Release all blocks of this holder."""
         self.is_halted = True
         self.pins.release(self)
 
@@ -32,6 +33,7 @@ def limited(monkeypatch: pytest.MonkeyPatch) -> Pins:
 
 
 async def test_a_block_counts_once_however_many_hold_it(limited: Pins) -> None:
+    """Count a block once, however many holders it has."""
     one, other = Holder(limited), Holder(limited)
     for block in BLOCKS[:3]:
         limited.pin(one, block)
@@ -46,6 +48,7 @@ async def test_a_block_counts_once_however_many_hold_it(limited: Pins) -> None:
 
 
 async def test_who_has_held_a_block_for_long_goes_first(limited: Pins, mock_clock: MockClock) -> None:
+    """Stop the holder that has had a block for long when room is needed, else refuse the new block."""
     patient, brisk = Holder(limited), Holder(limited)
     limited.pin(patient, BLOCKS[0])
     mock_clock.jump(PATIENCE + 1)
@@ -59,6 +62,7 @@ async def test_who_has_held_a_block_for_long_goes_first(limited: Pins, mock_cloc
 
 
 async def test_time_alone_stops_no_follow(limited: Pins, mock_clock: MockClock) -> None:
+    """Stop no follow for time alone, while there is room."""
     holder = Holder(limited)
     limited.pin(holder, BLOCKS[0])
     mock_clock.jump(100 * PATIENCE)

@@ -68,11 +68,13 @@ def _answer(kind: str, text: str) -> Any:
 
 @pytest.mark.parametrize(("kind", "params", "expected"), VECTORS, ids=lambda text: text[:60])
 def test_the_second_member_is_refused_where_serde_refuses_it(kind: str, params: str, expected: str) -> None:
+    """Refuse a repeated member exactly where serde refuses it."""
     answer = _answer(kind, params)
     assert (answer if isinstance(answer, str) else "ok") == expected
 
 
 def test_each_way_to_refuse_is_among_the_rows() -> None:
+    """Have rows for each way of reading, many of which refuse."""
     assert {kind for kind, _, _ in VECTORS} == {*READERS, "Named"}
     assert sum("duplicate field" in expected for _, _, expected in VECTORS) > 15
 
@@ -94,10 +96,12 @@ def test_each_way_to_refuse_is_among_the_rows() -> None:
     ],
 )
 def test_parameters_of_swaps_name_a_member_once(read: Reader, text: str, expected: Any) -> None:
+    """Name the repeated member of a swap's parameters with its position."""
     assert _read((Param("value", read),), text) == expected
 
 
 def test_a_further_name_of_a_parameter_is_not_taken_from_another() -> None:
+    """Read a further name of a parameter, but not one that is another parameter's own."""
     params = (
         Param("hash", Reader("text", _text)),
         Param("at", Reader("text", _text), True, ("hash", "block")),
@@ -111,11 +115,14 @@ def test_a_further_name_of_a_parameter_is_not_taken_from_another() -> None:
 
 @pytest.mark.parametrize("second", ['"chain":"Ethereum"', '"asset":"BTC"'])
 def test_an_asset_with_two_chains_or_symbols_is_none(second: str) -> None:
+    """Refuse an asset with two chains or symbols."""
     answer = _read((Param("asset", broker_params.ASSET),), f'[{{"chain":"Ethereum","asset":"ETH",{second}}}]')
     assert answer.startswith('error "Expected a valid asset specifier.')
 
 
 def test_long_parameters_are_not_looked_through() -> None:
+    """Skip the search for repeated members in long parameters: it would cost a pass over them."""
+
     def answer(padding: int) -> Any:
         return _answer("Inner", f'[{{"a":1,"b":"{"x" * padding}","a":2}}]')
 
@@ -125,6 +132,7 @@ def test_long_parameters_are_not_looked_through() -> None:
 
 
 def test_deep_values_are_looked_through_or_the_message_is_refused() -> None:
+    """Search deep values for repeated members, or refuse the message as a whole."""
     for depth in range(100, 1_000, 10):
         text = f'[{{"a":1,"b":{"[" * depth}{"]" * depth},"a":2}}]'
         if isinstance(jsonrpc.parse(f'{{"jsonrpc":"2.0","method":"m","id":1,"params":{text}}}', 1), RpcCall):
@@ -133,6 +141,7 @@ def test_deep_values_are_looked_through_or_the_message_is_refused() -> None:
 
 
 def test_a_number_keeps_its_value_when_it_is_read_for_repeated_members() -> None:
+    """Keep a number's value when its text is searched for repeated members."""
     read = Reader("integer", bounded_integer(2**256 - 1))
     text = f'[{{"x":1,"y":2}}, {2**256 - 1}]'
     assert _read((Param("first", Reader("object", lambda value: value)), Param("value", read)), text) == [

@@ -82,6 +82,7 @@ async def check_supported(served: Served, release: str) -> None:
 
 
 async def test_what_a_client_may_name_is_what_the_runtime_of_the_block_knows(make_served: MakeServed) -> None:
+    """Name and accept exactly the assets and chains of each block's runtime, across an upgrade."""
     served = await first_block(await make_served(seal="instant", runtime="2.2.9"))
     await served.call("broker_registerAccount")
     await check_supported(served, "2.2")

@@ -131,6 +131,7 @@ def _read(wanted: tuple[Param, ...], text: str) -> Any:
 def test_each_value_is_read_or_refused_as_the_official_node_does_it(
     kind: str, params: str, expected: str
 ) -> None:
+    """Read or refuse each value as the official node's readers do, with line and column."""
     assert _written(kind, _answer(kind, params)) == expected
 
 
@@ -146,6 +147,7 @@ def _written(kind: str, answer: Any) -> str:
 
 @pytest.mark.parametrize("kind", OWN_READERS)
 def test_chainflips_types_are_read_or_refused_as_its_node_does_it(kind: str) -> None:
+    """Read or refuse Chainflip's own types as its node does, with line and column."""
     rows = [row for row in OWN if row[0].removeprefix("2:").removesuffix("?") == kind]
     assert len(rows) > 2
     for name, text, expected in rows:
@@ -178,11 +180,13 @@ def test_a_fraction_as_the_budget_of_an_array_is_told_from_the_official_text_by_
 
 @pytest.mark.parametrize("text", ["0x" + "z" * 70_000, "a" * 70_000])
 def test_no_place_is_looked_for_in_many_bytes(text: str) -> None:
+    """Leave out the position in long text: the search for it would cost."""
     wrong = "0" if text[0] == "0" else "1"
     answer = _answer("H256" if wrong == "1" else "Bytes", json.dumps([text]))
     assert answer.startswith('error "invalid') and "at line" not in answer
 
 
 def test_an_error_repeats_a_thousand_characters_of_a_text() -> None:
+    """Repeat at most a thousand characters of a wrong text."""
     answer = _answer("u32", json.dumps(["a" * 2000]))
     assert answer == f'error "invalid type: string \\"{"a" * 1024}…\\", expected u32 at line 1 column 2002"'

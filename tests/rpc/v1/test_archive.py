@@ -31,6 +31,7 @@ async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, 
 
 
 async def test_the_chain_returns_its_name_genesis_and_properties(served_node: Served) -> None:
+    """Return the chain's name, genesis and properties, as the older methods do."""
     assert await served_node.call("chainSpec_v1_chainName") == await served_node.call("system_chain")
     assert await served_node.call("chainSpec_v1_properties") == await served_node.call("system_properties")
     assert await served_node.call("chainSpec_v1_genesisHash") == await served_node.call(
@@ -41,11 +42,13 @@ async def test_the_chain_returns_its_name_genesis_and_properties(served_node: Se
 async def test_a_node_that_prunes_is_no_archive(
     served_node: Served,
 ) -> None:
+    """Offer no archive methods on a node that prunes."""
     assert (await served_node.error("archive_v1_finalizedHeight"))["code"] == -32601
     assert "archive_v1_body" not in (await served_node.call("rpc_methods"))["methods"]
 
 
 async def test_an_archive_gives_blocks_and_calls(make_served: MakeServed) -> None:
+    """Return blocks, bodies and calls of an archive, and None for unknown blocks."""
     served = await make_served(pruning=None)
     block = await served.call("dev_newBlock", {"finalize": True})
     assert await served.call("archive_v1_hashByHeight", 1) == [block]
@@ -64,6 +67,7 @@ async def test_an_archive_gives_blocks_and_calls(make_served: MakeServed) -> Non
 
 
 async def test_above_the_last_final_block_every_fork_is_named(make_served: MakeServed) -> None:
+    """Return every fork above the last final block, and one block below it."""
     served = await make_served(pruning=None)
     genesis = await served.call("archive_v1_genesisHash")
     forks = [await served.call("dev_newBlock", {"parent": genesis}) for _ in range(2)]
@@ -76,6 +80,7 @@ async def test_above_the_last_final_block_every_fork_is_named(make_served: MakeS
 async def test_an_archive_answers_questions_about_any_state(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Answer questions about any state in pages, and refuse malformed ones."""
     monkeypatch.setattr(queries, "QUERY_PAGE_ROWS", 3)
     served = await make_served(pruning=None)
     blocks = [await served.call("dev_newBlock", {"finalize": True}) for _ in range(3)]
@@ -110,6 +115,7 @@ async def test_an_archive_answers_questions_about_any_state(
 async def test_an_archive_returns_the_differences_between_two_states(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Return the differences between two states, also of some keys, in pages."""
     monkeypatch.setattr(storage_diff, "QUERY_PAGE_ROWS", 3)
     served = await make_served(pruning=None)
     genesis, *blocks = [
@@ -146,6 +152,7 @@ async def test_an_archive_returns_the_differences_between_two_states(
 async def test_reads_of_one_connection_are_counted(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Bound the open reads of one connection."""
     never = trio.Event()
 
     async def waiting(*_: Any) -> Any:

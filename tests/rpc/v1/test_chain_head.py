@@ -33,6 +33,7 @@ async def head(served_node: Served) -> AsyncIterator[Head]:
 
 
 async def test_a_client_hears_first_what_is_there(served_node: Served) -> None:
+    """Send first what is there: final blocks, then the others, then the best."""
     genesis, best = [await served_node.call("chain_getBlockHash", number) for number in (0, 1)]
     fork = await served_node.call("dev_newBlock", {"parent": genesis})
     async with served_node.websocket() as ws:
@@ -46,6 +47,7 @@ async def test_a_client_hears_first_what_is_there(served_node: Served) -> None:
 
 
 async def test_the_runtime_is_reported_for_the_final_block_and_at_each_change(served_node: Served) -> None:
+    """Report the runtime of the final block, and None where a block does not change it."""
     version = await served_node.call("state_getRuntimeVersion")
     async with served_node.websocket() as ws:
         first, block, _ = await (await followed(ws)).events(3)
@@ -63,6 +65,7 @@ async def test_the_runtime_is_reported_for_the_final_block_and_at_each_change(se
 
 
 async def test_new_best_and_final_blocks_follow_and_forks_are_pruned(served_node: Served, head: Head) -> None:
+    """Send new, best and final blocks in order, and name the forks that finality has pruned."""
     genesis, one = [await served_node.call("chain_getBlockHash", number) for number in (0, 1)]
     fork = await served_node.call("dev_newBlock", {"parent": genesis})
     two = await served_node.call("dev_newBlock")
@@ -77,6 +80,7 @@ async def test_new_best_and_final_blocks_follow_and_forks_are_pruned(served_node
 
 
 async def test_a_later_follow_begins_with_the_last_final_blocks(served_node: Served) -> None:
+    """Begin a later follow with the last final blocks, which can be let go."""
     for _ in range(20):
         await served_node.call("dev_newBlock", {"finalize": True})
     last = [await served_node.call("chain_getBlockHash", number) for number in range(6, 22)]
@@ -90,6 +94,7 @@ async def test_a_later_follow_begins_with_the_last_final_blocks(served_node: Ser
 
 
 async def test_header_body_and_call_of_a_block_that_is_held(served_node: Served, head: Head) -> None:
+    """Answer header, body and call of a held block, and a failed call by its reason."""
     block = await served_node.call("chain_getBlockHash", 1)
     header = await head.call("header", block)
     assert "0x" + blake2_256(bytes.fromhex(header[2:])).hex() == block
@@ -106,6 +111,7 @@ async def test_header_body_and_call_of_a_block_that_is_held(served_node: Served,
 async def test_a_bug_is_an_error_of_the_operation_and_others_go_on(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Report a bug as an error of its operation, and answer the others."""
     genesis = await served_node.call("chain_getBlockHash", 0)
     asked = [{"key": NUMBER, "type": "value"}]
 
@@ -121,6 +127,7 @@ async def test_a_bug_is_an_error_of_the_operation_and_others_go_on(
 
 
 async def test_every_question_about_storage_is_answered(served_node: Served, head: Head) -> None:
+    """Answer every kind of question about storage."""
     block = await served_node.call("chain_getBlockHash", 1)
     number = await served_node.call("state_getStorage", NUMBER, block)
     kinds = ("value", "hash", "closestDescendantMerkleValue", "descendantsValues", "descendantsHashes")
@@ -137,6 +144,7 @@ async def test_every_question_about_storage_is_answered(served_node: Served, hea
 
 
 async def test_a_question_without_items_finds_no_room(served_node: Served, head: Head) -> None:
+    """Answer limitReached to a question without items, as the official node does."""
     block = await served_node.call("chain_getBlockHash", 1)
     assert await head.call("storage", block, []) == {"result": "limitReached"}
     assert await head.code("storage", UNKNOWN, []) == -32801
@@ -147,6 +155,7 @@ async def test_a_question_without_items_finds_no_room(served_node: Served, head:
 async def test_the_closest_merkle_value_of_everything_is_the_state_root(
     served_node: Served, head: Head
 ) -> None:
+    """Return the state root as the closest merkle value of the empty key."""
     block = await served_node.call("chain_getBlockHash", 1)
     root = (await served_node.call("chain_getHeader", block))["stateRoot"]
     items, _ = await head.done("storage", block, [{"key": "", "type": "closestDescendantMerkleValue"}])
@@ -156,6 +165,7 @@ async def test_the_closest_merkle_value_of_everything_is_the_state_root(
 async def test_a_long_walk_comes_in_pages_and_waits_for_continue(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Send a long walk in pages, and wait for continue between them."""
     monkeypatch.setattr(queries, "QUERY_PAGE_ROWS", 2)
     monkeypatch.setattr(operations, "CONTINUE_BYTES", 600)
     block = await served_node.call("chain_getBlockHash", 1)
@@ -179,6 +189,7 @@ async def test_a_long_walk_comes_in_pages_and_waits_for_continue(
 async def test_a_walk_that_waits_can_be_stopped(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Stop a walk that waits."""
     monkeypatch.setattr(queries, "QUERY_PAGE_ROWS", 1)
     monkeypatch.setattr(operations, "CONTINUE_BYTES", 1)
     block = await served_node.call("chain_getBlockHash", 1)
@@ -194,6 +205,7 @@ async def test_a_walk_that_waits_can_be_stopped(
 async def test_an_operation_that_does_not_wait_must_not_be_continued(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse to continue an operation that does not wait, and begin none over the limit."""
     never = trio.Event()
 
     async def waiting(*_: Any) -> bytes:
@@ -215,6 +227,7 @@ async def test_an_operation_that_does_not_wait_must_not_be_continued(
 
 
 async def test_only_blocks_that_are_held_can_be_asked_about(served_node: Served, head: Head) -> None:
+    """Answer only about blocks that are held."""
     genesis, best = [await served_node.call("chain_getBlockHash", number) for number in (0, 1)]
     for method, params in (
         ("body", ()),
@@ -235,6 +248,7 @@ async def test_only_blocks_that_are_held_can_be_asked_about(served_node: Served,
 
 
 async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
+    """Refuse a call on a follow without runtime, and answer the rest."""
     block = await served_node.call("chain_getBlockHash", 1)
     async with served_node.websocket() as ws:
         head = await followed(ws, with_runtime=False)
@@ -247,6 +261,7 @@ async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
 
 
 async def test_a_malformed_query_is_an_invalid_parameter(served_node: Served, head: Head) -> None:
+    """Refuse a malformed query as an invalid parameter."""
     block = await served_node.call("chain_getBlockHash", 1)
     questions: tuple[Any, ...] = (
         None,
@@ -268,6 +283,7 @@ async def test_a_malformed_query_is_an_invalid_parameter(served_node: Served, he
 
 
 async def test_one_connection_follows_four_times_at_most(served_node: Served) -> None:
+    """Allow four follows on a connection, and another one when one has ended."""
     async with served_node.websocket() as ws:
         heads = [await followed(ws) for _ in range(4)]
         refused = await ws.call("chainHead_v1_follow", True)
@@ -277,6 +293,7 @@ async def test_one_connection_follows_four_times_at_most(served_node: Served) ->
 
 
 async def test_a_follow_that_is_over_answers_as_if_there_were_no_room(served_node: Served) -> None:
+    """Answer a follow that is over, or of another connection, as if there were no room."""
     block = await served_node.call("chain_getBlockHash", 1)
     async with served_node.websocket() as ws, served_node.websocket() as other:
         head = await followed(ws)
@@ -299,6 +316,7 @@ async def test_a_follow_that_is_over_answers_as_if_there_were_no_room(served_nod
 async def test_too_many_held_blocks_end_the_follow(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Stop a follow that holds too many blocks."""
     monkeypatch.setattr(pins, "MAX_PINNED", 3)
     async with served_node.websocket() as ws:
         head = await followed(ws)
@@ -314,6 +332,7 @@ async def test_too_many_held_blocks_end_the_follow(
 async def test_a_connection_that_ends_lets_go_of_its_blocks(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Release the blocks of a connection that ends."""
     made: list[pins.Pins] = []
 
     class Seen(pins.Pins):
@@ -335,6 +354,7 @@ async def test_a_connection_that_ends_lets_go_of_its_blocks(
 async def test_who_lets_go_of_blocks_can_follow_for_ever(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Let a client that releases its blocks follow for ever."""
     monkeypatch.setattr(pins, "MAX_PINNED", 4)
     async with served_node.websocket() as ws:
         head = await followed(ws)
@@ -351,6 +371,7 @@ async def test_who_lets_go_of_blocks_can_follow_for_ever(
 async def test_finality_that_is_far_behind_ends_the_follow(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Stop a follow when finality is too far behind."""
     monkeypatch.setattr(follow, "MAX_LAG", 2)
     await served_node.call("dev_newBlock")
     await head.events(2)
@@ -359,6 +380,7 @@ async def test_finality_that_is_far_behind_ends_the_follow(
 
 
 async def test_a_jump_of_the_chain_ends_the_follow(served_node: Served, head: Head) -> None:
+    """Stop a follow when the chain jumps."""
     there = BlockRef(b"\x77" * 32, 1000)
     served_node.node.chain._events.publish(BestChanged(there, (), (there.hash,)))
     assert await head.event() == {"event": "stop"}
@@ -367,6 +389,7 @@ async def test_a_jump_of_the_chain_ends_the_follow(served_node: Served, head: He
 async def test_a_follow_with_a_slow_reader_ends_with_stop(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Stop the follow of a reader that is too slow, after what it has been sent."""
     monkeypatch.setattr(follow, "CAPACITY", 2)
     release = trio.Event()
     original = follow.Follow.send

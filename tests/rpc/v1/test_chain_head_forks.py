@@ -77,6 +77,7 @@ async def watch(head: Head, picture: Picture) -> None:
 async def test_the_picture_is_whole_through_forks_and_finality(
     seed: int, served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Give a follower a whole picture of the chain's head through random forks and finality."""
     monkeypatch.setattr(pins, "MAX_PINNED", 40)
     chance, picture = random.Random(seed), Picture()
     await served_node.call("dev_holdFinality")

@@ -28,6 +28,7 @@ from tests.rpc.conftest import ALICE, Served
 
 
 async def test_a_transaction_is_followed_until_it_is_final(served_node: Served) -> None:
+    """Follow a transaction until it is final, with its place in the block."""
     extrinsic = await served_node.signed_remark()
     async with served_node.websocket() as ws:
         await ws.call("transactionWatch_v1_submitAndWatch", "0x" + extrinsic.hex())
@@ -43,6 +44,7 @@ async def test_a_transaction_is_followed_until_it_is_final(served_node: Served) 
 
 
 async def test_a_transaction_that_is_refused_has_one_event(served_node: Served) -> None:
+    """Send one event for a transaction that is refused."""
     async with served_node.websocket() as ws:
         await ws.call("transactionWatch_v1_submitAndWatch", "0x1234")
         event = (await ws.notification())["result"]
@@ -71,10 +73,12 @@ WATCHED_REFUSALS: list[tuple[PoolError, str]] = [
 
 @pytest.mark.parametrize(("refusal", "text"), WATCHED_REFUSALS, ids=lambda answer: type(answer).__name__)
 def test_each_refusal_has_the_text_of_its_interface(refusal: PoolError, text: str) -> None:
+    """Write each refusal in the text of this interface."""
     assert refusal_event(refusal) == text
 
 
 async def test_a_refused_transaction_that_is_watched_says_why_on_one_line(served_node: Served) -> None:
+    """Give the reason for a refused transaction on one line, in the text of each interface."""
     extrinsic = "0x" + (await served_node.signed_remark()).hex()
     async with served_node.websocket() as ws:
 
@@ -103,6 +107,7 @@ async def settled(served: Served, count: int) -> None:
 
 
 async def test_a_broadcast_transaction_that_left_the_pool_comes_back(served_node: Served) -> None:
+    """Submit a broadcast transaction again when it has left the pool."""
     extrinsic = await served_node.signed_remark()
     async with served_node.websocket() as ws:
         await ws.call("transaction_v1_broadcast", "0x" + extrinsic.hex())
@@ -117,6 +122,7 @@ async def test_a_broadcast_transaction_that_left_the_pool_comes_back(served_node
 async def test_a_stopped_broadcast_leaves_the_pool_and_the_next_block_does_not_have_it(
     served_node: Served,
 ) -> None:
+    """Remove a stopped broadcast from the pool, so that its nonce is free again."""
     account = ss58.encode(ALICE.account)
     nonce = await served_node.call("system_accountNextIndex", account)
     extrinsic = "0x" + (await served_node.signed_remark()).hex()
@@ -133,6 +139,7 @@ async def test_a_stopped_broadcast_leaves_the_pool_and_the_next_block_does_not_h
 
 
 async def test_what_a_connection_broadcast_stays_in_the_pool_when_it_ends(served_node: Served) -> None:
+    """Keep a connection's broadcast in the pool when the connection ends."""
     extrinsic = "0x" + (await served_node.signed_remark()).hex()
     async with served_node.websocket() as ws:
         await ws.call("transaction_v1_broadcast", extrinsic)
@@ -144,6 +151,7 @@ async def test_what_a_connection_broadcast_stays_in_the_pool_when_it_ends(served
 async def test_sixteen_transactions_are_broadcast_at_a_time_and_a_final_one_frees_its_place(
     served_node: Served,
 ) -> None:
+    """Broadcast sixteen transactions at a time, and accept another when one is final or stopped."""
     first, *later = ["0x" + (await served_node.signed_remark(nonce)).hex() for nonce in (0, *range(5, 22))]
     async with served_node.websocket() as ws:
 
@@ -167,6 +175,7 @@ async def test_sixteen_transactions_are_broadcast_at_a_time_and_a_final_one_free
 
 
 async def test_a_broadcast_belongs_to_its_connection(served_node: Served) -> None:
+    """Let only the own connection stop a broadcast, and refuse one over HTTP."""
     extrinsic = "0x" + (await served_node.signed_remark(5)).hex()
     async with served_node.websocket() as ws, served_node.websocket() as other:
         identity = (await ws.call("transaction_v1_broadcast", extrinsic))["result"]
@@ -176,6 +185,7 @@ async def test_a_broadcast_belongs_to_its_connection(served_node: Served) -> Non
 
 
 async def test_who_sends_a_transaction_and_leaves_at_once_has_sent_it(served_node: Served) -> None:
+    """Send the transaction of a client that leaves at once."""
     for count, method in enumerate(("transaction_v1_broadcast", "transactionWatch_v1_submitAndWatch"), 1):
         extrinsic = "0x" + (await served_node.signed_remark()).hex()
         async with served_node.websocket() as ws:

@@ -21,6 +21,7 @@ MODULES = 3
 
 
 def runs(artefacts: Artefacts) -> bool:
+    """Return whether the runtime works with these compiled modules."""
     runtime = WasmRuntime(counter.module(), artefacts)
     return runtime.call("Counter_echo", b"alive", Journal(MemoryState())) == b"alive"
 
@@ -32,10 +33,12 @@ def put_instead(path: Path, data: bytes) -> None:
 
 
 def kept(where: Path) -> list[Path]:
+    """Return the files of a folder in order."""
     return sorted(where.glob("*"))
 
 
 def test_a_module_is_compiled_once_and_mapped_from_then_on(tmp_path: Path) -> None:
+    """Compile each module once for all, readable by its owner alone, and map it from then on."""
     first, second = Artefacts(tmp_path / "wasm"), Artefacts(tmp_path / "wasm")
     assert runs(first)
     assert first.compiled == MODULES
@@ -48,6 +51,7 @@ def test_a_module_is_compiled_once_and_mapped_from_then_on(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign", "link"])
 def test_a_damaged_file_is_compiled_again(tmp_path: Path, damage: str) -> None:
+    """Compile a module again when its file is cut, altered, empty, foreign or a link."""
     where = tmp_path / "wasm"
     assert runs(Artefacts(where))
     for path in kept(where):
@@ -71,6 +75,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path: Path, damage: str) -> None:
 
 
 def test_machine_code_of_another_engine_is_compiled_again(tmp_path: Path) -> None:
+    """Compile again where the machine code is of another engine, whatever its checksum."""
     assert runs(Artefacts(tmp_path / "wasm"))
     for path in kept(tmp_path / "wasm"):
         data = b"\x7fELF" + bytes(1_000)
@@ -82,6 +87,7 @@ def test_machine_code_of_another_engine_is_compiled_again(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("fault", ["open to others", "a link", "a file"])
 def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: str) -> None:
+    """Use no directory that others can write: code from it would run as the node."""
     where = tmp_path / "wasm"
     if fault == "a file":
         where.write_text("in the way")
@@ -98,6 +104,7 @@ def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: s
 
 
 def test_unused_files_are_removed(tmp_path: Path) -> None:
+    """Remove files that were not used for long, but no file of the user's, and only after a compilation."""
     where = tmp_path / "wasm"
     where.mkdir(mode=0o700)
     old, dead, alive, notes = "00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "a user's notes"
@@ -115,6 +122,7 @@ def test_unused_files_are_removed(tmp_path: Path) -> None:
 
 
 def test_a_file_counts_as_used_when_it_is_loaded(tmp_path: Path) -> None:
+    """Count a file as used when it is loaded, so that it is not removed as old."""
     where = tmp_path / "wasm"
     assert runs(Artefacts(where))
     for path in where.iterdir():
@@ -126,6 +134,7 @@ def test_a_file_counts_as_used_when_it_is_loaded(tmp_path: Path) -> None:
 
 
 def test_a_compile_error_has_the_compilers_message(tmp_path: Path) -> None:
+    """Report a module that does not compile by the compiler's message, and keep no file."""
     broken = counter.module()[:40] + b"\xff" * 40
     with pytest.raises(UnsupportedCode, match=r"does not compile: .*offset"):
         Artefacts(tmp_path / "wasm").load(broken)
@@ -133,6 +142,7 @@ def test_a_compile_error_has_the_compilers_message(tmp_path: Path) -> None:
 
 
 def test_the_directory_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep compiled modules in the user's own cache directory."""
     monkeypatch.setenv("CFNODE_CACHE", "/somewhere")
     assert directory() == Path("/somewhere/wasm")
     monkeypatch.delenv("CFNODE_CACHE")

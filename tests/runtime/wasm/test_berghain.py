@@ -25,6 +25,7 @@ PUBLISHED_METADATA = "bdfbd9039763f42f2fa0ca12e1437194c4eb842d3bbe6fee810cda3c8a
 
 @pytest.fixture(scope="module")
 def genesis(request: pytest.FixtureRequest) -> GenesisRuntime:
+    """Return the official runtime on the main net's genesis state."""
     path: Path = request.getfixturevalue("berghain_spec")
     parsed = parse(path.read_bytes(), source=str(path))
     assert isinstance(parsed.genesis, RawGenesis)
@@ -33,6 +34,7 @@ def genesis(request: pytest.FixtureRequest) -> GenesisRuntime:
 
 @pytest.fixture(scope="module")
 def metadata(genesis: GenesisRuntime) -> Metadata:
+    """Return the official runtime's metadata of version 15."""
     encoded = genesis.call("Metadata_metadata_at_version", (15).to_bytes(4, "little"))
     assert encoded[:1] == b"\x01"
     return decode_metadata(ByteCursor(encoded[1:]).bytes())
@@ -42,16 +44,19 @@ def metadata(genesis: GenesisRuntime) -> Metadata:
 def test_metadata_is_the_published_one(
     genesis: GenesisRuntime, artefacts: Artefacts, binding: Callable[[], Binding]
 ) -> None:
+    """Give the metadata that Chainflip has published, through both bindings."""
     runtime = WasmRuntime(genesis.code, artefacts, binding=binding())
     published = ByteCursor(runtime.call("Metadata_metadata", b"", Journal(genesis.state))).bytes()
     assert blake2b(published, digest_size=32).hexdigest() == PUBLISHED_METADATA
 
 
 def test_the_version_in_the_sections_is_the_one_it_gives(genesis: GenesisRuntime) -> None:
+    """Read from the module's sections the version that the runtime itself answers."""
     assert genesis.version() == genesis.call("Core_version")
 
 
 def test_accounts_authorities_and_supply_can_be_read(genesis: GenesisRuntime, metadata: Metadata) -> None:
+    """Read root, accounts, supply and auction state of the main net's genesis by runtime calls."""
     assert genesis.state.root.hex() == "ceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"
     aura = ByteCursor(genesis.call("AuraApi_authorities"))
     authorities = [aura.take(32) for _ in range(aura.count(32))]

@@ -37,6 +37,7 @@ class Grown:
     head: Header
 
     async def build(self, candidates: list[bytes]) -> tuple[Header, list[bytes]]:
+        """Build a block of candidates on the head, and return it with a seal."""
         slot = SLOT + self.head.number + 1
         inherents = [
             (b"timstap0", (slot * 6_000).to_bytes(8, "little")),
@@ -59,6 +60,7 @@ class Grown:
             self.store.finalize(header.hash)
 
     async def voters(self) -> AuthoritySet:
+        """Return the authority set by the runtime's own answer."""
         at = BlockSource(self.head.hash)
         voters = read_authorities(ByteCursor(await self.executor.call(at, "GrandpaApi_grandpa_authorities")))
         return AuthoritySet(
@@ -75,6 +77,7 @@ class Script:
         self.metadata = metadata_of(GenesisRuntime(RawGenesis(chain.state), wasm_runtime))
 
     def signed(self, key: Keypair, call: tuple[str, object]) -> bytes:
+        """Return a transaction with the account's next nonce."""
         nonce, self._nonces[key] = self._nonces[key], self._nonces[key] + 1
         return sign_extrinsic(
             self.metadata, self.metadata.call_codec.encode(call), key, nonce=nonce, era=IMMORTAL,
@@ -97,6 +100,7 @@ class Script:
 
 
 async def test_two_hundred_blocks_give_the_same_roots_twice(tmp_path: Path, berghain_spec: Path) -> None:
+    """Reach the same roots as author and follower over 200 blocks with a change of authorities."""
     chain = subject("berghain", lambda: berghain_spec)
     script, changes = Script(chain), []
     with chain.store(tmp_path / "author") as mine, chain.store(tmp_path / "follower") as theirs:

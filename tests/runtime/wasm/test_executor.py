@@ -31,12 +31,14 @@ LONG = 300
 
 
 def opened(path: Path) -> Store:
+    """Open a store with the counter's genesis."""
     store = Store.open(path, pruning=Pruning(8, 8), sync=False)
     store.initialise(GENESIS, STATE)
     return store
 
 
 async def build(executor: Executor, parent: Header, *candidates: bytes) -> BuiltBlock:
+    """Build a block on a parent."""
     return await executor.build_block(
         parent.hash, [pre_runtime_item(parent.number + 1)], [], list(candidates), 5.0
     )
@@ -54,10 +56,12 @@ async def extend(executor: Executor, store: Store, parent: Header, *candidates: 
 
 
 async def count(executor: Executor, block: Header) -> int:
+    """Return the counter at a block."""
     return int.from_bytes(await executor.call(BlockSource(block.hash), "Counter_get"), "little")
 
 
 async def test_new_code_runs_from_the_next_block_on_and_the_old_one_stays_loaded(tmp_path: Path) -> None:
+    """Run new code from the block after it on, and the old one in forks and older blocks."""
     store = opened(tmp_path)
     async with Executor.start(store) as executor:
         before = await extend(executor, store, GENESIS, counter.extrinsic(b"+", 1))
@@ -73,6 +77,7 @@ async def test_new_code_runs_from_the_next_block_on_and_the_old_one_stays_loaded
 
 
 async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
+    """Lose no block when the process is killed in the middle of one."""
     store = opened(tmp_path)
     head, died = GENESIS, 0
     additions = [counter.extrinsic(b"+", 1)] * LONG
@@ -106,6 +111,7 @@ async def _kill_after(executor: Executor, seconds: float) -> None:
 async def test_a_runaway_call_is_ended_without_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End a runaway call at its deadline, and keep the process with its compiled code."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     store = opened(tmp_path)
     async with Executor.start(store, runtimes="tests.runtime.wasm.test_executor:impatient") as executor:
@@ -138,5 +144,6 @@ print(sorted({"wasmtime", "zstandard"} & set(sys.modules)))
 
 
 def test_neither_the_node_nor_a_development_chain_loads_wasmtime() -> None:
+    """Load wasmtime in the executor alone: node and development chain start without it."""
     done = subprocess.run([sys.executable, "-c", _NODE], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -24,20 +24,24 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 def host(pairs: dict[bytes, bytes] | None = None, **children: dict[bytes, bytes]) -> HostFunctions:
+    """Return host functions on a state."""
     made = HostFunctions(lambda code: b"version" if code == b"code" else None)
     made.enter(Journal(MemoryState(pairs, **children)))
     return made
 
 
 def limit(number: int | None) -> bytes:
+    """Encode an optional limit."""
     return b"\0" if number is None else b"\x01" + number.to_bytes(4, "little")
 
 
 def vec(*items: bytes) -> bytes:
+    """Encode a list of byte strings."""
     return encode_compact(len(items)) + b"".join(encode_compact(len(item)) + item for item in items)
 
 
 def test_hashes() -> None:
+    """Hash as the standard libraries do."""
     on = host()
     for data in (b"", b"abc", bytes(1000)):
 
@@ -55,6 +59,7 @@ def test_hashes() -> None:
 
 
 def test_ed25519_verifies_by_zip_215() -> None:
+    """Verify ed25519 by ZIP 215, as the chain must, keys of small order included."""
     on = host()
     key = nacl.signing.SigningKey(b"\x01" * 32)
     public, signature = key.verify_key.encode(), key.sign(MESSAGE).signature
@@ -65,6 +70,7 @@ def test_ed25519_verifies_by_zip_215() -> None:
 
 
 def test_sr25519_signs_in_substrates_context() -> None:
+    """Verify sr25519 in Substrate's context, and answer 0 for malformed keys and signatures."""
     on = host()
     public, secret = sr25519.pair_from_seed(b"\x02" * 32)
     signature = sr25519.sign((public, secret), MESSAGE)
@@ -76,6 +82,7 @@ def test_sr25519_signs_in_substrates_context() -> None:
 
 
 def test_ecdsa_verifies_and_recovers_as_ethereums_library() -> None:
+    """Recover a key from an ECDSA signature as Ethereum's library does, and verify by it."""
     on = host()
     secret = PrivateKey(b"\x03" * 32)
     digest = hashlib.blake2b(MESSAGE, digest_size=32).digest()
@@ -100,6 +107,7 @@ def test_ecdsa_verifies_and_recovers_as_ethereums_library() -> None:
 
 
 def test_ecdsa_names_what_is_wrong_with_a_signature_and_version_1_reduces_it() -> None:
+    """Name what is wrong with an ECDSA signature, except in version 1, which reduces a large scalar."""
     on = host()
     digest = hashlib.sha256(MESSAGE).digest()
     signature = PrivateKey(b"\x03" * 32).sign_recoverable(digest, hasher=None)
@@ -115,6 +123,7 @@ def test_ecdsa_names_what_is_wrong_with_a_signature_and_version_1_reduces_it() -
 
 
 def test_a_batch_is_answered_at_its_end() -> None:
+    """Answer for a batch of signatures at its end, and at once outside of one."""
     on = host()
     key = nacl.signing.SigningKey(b"\x01" * 32)
     public, signature = key.verify_key.encode(), key.sign(MESSAGE).signature
@@ -128,6 +137,7 @@ def test_a_batch_is_answered_at_its_end() -> None:
 
 
 def test_storage_is_read_and_written() -> None:
+    """Read, write, append and list storage with the host interface's encodings."""
     on = host({b"a": b"one", b"b": b"two"})
     assert on.ext_storage_get_version_1(b"a") == b"\x01\x0cone"
     assert on.ext_storage_get_version_1(b"x") == b"\0"
@@ -147,6 +157,7 @@ def test_storage_is_read_and_written() -> None:
 
 
 def test_transactions_nest_and_only_own_ones_end() -> None:
+    """Nest transactions, and refuse to end one that this call has not begun."""
     on = host({b"a": b"0"})
     on.ext_storage_start_transaction_version_1()
     on.ext_storage_set_version_1(b"a", b"1")
@@ -164,6 +175,7 @@ def test_transactions_nest_and_only_own_ones_end() -> None:
 
 
 def test_prefixes_are_cleared_up_to_a_limit() -> None:
+    """Clear a prefix up to a limit, and say whether keys remain."""
     pairs = {b"p%d" % number: b"v" for number in range(5)}
     on = host(pairs)
     assert on.ext_storage_clear_prefix_version_2(b"p", limit(2)) == b"\x01\x02\0\0\0"
@@ -177,6 +189,7 @@ def test_prefixes_are_cleared_up_to_a_limit() -> None:
 
 
 def test_roots_are_those_of_the_state_after_the_writes() -> None:
+    """Compute roots after the writes in each state version, and refuse unknown versions and bad input."""
     on = host({b"a": b"v" * 40})
     on.ext_storage_set_version_1(b"b", b"w" * 40)
     after = {b"a": b"v" * 40, b"b": b"w" * 40}
@@ -200,6 +213,7 @@ def test_roots_are_those_of_the_state_after_the_writes() -> None:
 
 
 def test_child_tries_are_kept_apart() -> None:
+    """Keep child tries apart from the top trie and from each other."""
     on = host({b"a": b"top"}, kid={b"a": b"child", b"b": b"more"})
     kid = b"kid"
     assert on.ext_default_child_storage_get_version_1(kid, b"a") == b"\x01\x14child"
@@ -221,6 +235,7 @@ def test_child_tries_are_kept_apart() -> None:
 
 
 def test_child_tries_are_killed_up_to_a_limit() -> None:
+    """Delete a child trie up to a limit, and say how many keys went and whether all did."""
     keys = {b"%d" % number: b"v" for number in range(4)}
     assert host(kid=keys).ext_default_child_storage_storage_kill_version_2(b"kid", limit(3)) == 0
     assert host(kid=keys).ext_default_child_storage_storage_kill_version_2(b"kid", limit(4)) == 1
@@ -232,6 +247,7 @@ def test_child_tries_are_killed_up_to_a_limit() -> None:
 
 
 def test_entries_for_an_index_are_dropped_and_counted() -> None:
+    """Drop entries for off-chain indices and count them, since this node has no such index."""
     on = host()
     on.ext_offchain_index_set_version_1(b"key", b"value")
     on.ext_offchain_index_clear_version_1(b"key")
@@ -244,6 +260,7 @@ def test_entries_for_an_index_are_dropped_and_counted() -> None:
 
 
 def test_the_last_messages_are_kept_and_a_panic_raises_its_own() -> None:
+    """Keep the last messages for the reason of a trap, cut and bounded, and raise the panic's own text."""
     on = host()
     assert on.ext_logging_max_level_version_1() == 1
     on.ext_logging_log_version_1(1, b"runtime", b"the reason")
@@ -261,18 +278,21 @@ def test_the_last_messages_are_kept_and_a_panic_raises_its_own() -> None:
 
 
 def test_the_version_of_other_code() -> None:
+    """Return the version of other code, or None where it has none."""
     on = host()
     assert on.ext_misc_runtime_version_version_1(b"code") == b"\x01\x1cversion"
     assert on.ext_misc_runtime_version_version_1(b"no code") == b"\0"
 
 
 def test_after_a_call_nothing_of_its_state_is_left() -> None:
+    """Keep no reference to a state after its call."""
     on = host({b"a": b"1"})
     on.leave()
     assert on.ext_storage_get_version_1(b"a") == b"\0"
 
 
 def test_each_host_function_has_a_signature() -> None:
+    """Give each of the 71 host functions its WebAssembly signature."""
     assert len(HOST_FUNCTIONS) == 71
     read = HOST_FUNCTIONS["ext_storage_read_version_1"]
     assert (read.parameter_types, read.result_types) == (["i64", "i64", "i32"], ["i64"])

@@ -29,15 +29,18 @@ PARTS = {
 
 
 def compiled(module: bytes) -> wasmtime.Module:
+    """Compile a module."""
     return wasmtime.Module(engine(), module)
 
 
 def names(items: list[wasmtime.ImportType]) -> list[tuple[str, str | None, str]]:
+    """Return module, name and kind of each import."""
     return [(item.module, item.name, type(item.type).__name__) for item in items]
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_only_the_import_of_the_memory_changes(name: str) -> None:
+    """Change only the import of the memory into an exported one, and nothing on a second pass."""
     before = wasmtime.wat2wasm(f"(module {IMPORT} {PARTS[name]})")
     after = with_own_memory(bytes(before))
     original, made = compiled(bytes(before)), compiled(after)
@@ -53,6 +56,7 @@ def test_only_the_import_of_the_memory_changes(name: str) -> None:
 
 
 def test_the_memory_begins_with_its_data_and_each_instance_has_its_own() -> None:
+    """Begin the memory with the module's data, apart for each instance."""
     module = compiled(
         with_own_memory(bytes(wasmtime.wat2wasm(f"(module {IMPORT} {PARTS['with everything']})")))
     )
@@ -75,11 +79,13 @@ def test_the_memory_begins_with_its_data_and_each_instance_has_its_own() -> None
     ],
 )
 def test_what_is_not_that_import_stays(text: str, is_changed: bool) -> None:
+    """Leave a module alone that has a memory of its own or another import of that name."""
     module = bytes(wasmtime.wat2wasm(f"(module {text})"))
     assert (with_own_memory(module) != module) == is_changed
 
 
 def test_an_import_of_an_unknown_kind_is_refused_by_its_number() -> None:
+    """Refuse an import of an unknown kind by its number."""
     body = b"\x01\x03env\x01x\x09\x00"
     with pytest.raises(UnsupportedCode, match="the unknown kind 9"):
         with_own_memory(b"\0asm\x01\0\0\0\x02" + bytes((len(body),)) + body)
@@ -87,6 +93,7 @@ def test_an_import_of_an_unknown_kind_is_refused_by_its_number() -> None:
 
 @given(cut=st.integers(8, 2_000), at=st.integers(8, 2_000), byte=st.integers(0, 255))
 def test_damaged_modules_are_refused_in_words_or_left_to_the_compiler(cut: int, at: int, byte: int) -> None:
+    """Refuse a damaged module by our own error, or leave it to the compiler."""
     module = bytearray(counter.module())
     module[at % len(module)] = byte
     try:

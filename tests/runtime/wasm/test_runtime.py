@@ -36,26 +36,31 @@ from tests.runtime.wasm import counter
 
 @pytest.fixture(params=[RawBinding, PublicBinding])
 def binding(request: pytest.FixtureRequest) -> Binding:
+    """Return each binding in turn: raw and public."""
     made: Binding = request.param()
     return made
 
 
 @pytest.fixture(params=[False, True], ids=["imported memory", "exported memory"])
 def runtime(request: pytest.FixtureRequest, artefacts: Artefacts, binding: Binding) -> WasmRuntime:
+    """Return the counter's runtime with an imported or an exported memory."""
     return WasmRuntime(counter.module(own_memory=request.param), artefacts, binding=binding, call_s=1)
 
 
 def journal(pairs: dict[bytes, bytes] | None = None) -> Journal:
+    """Return a journal over a state."""
     return Journal(MemoryState(pairs))
 
 
 def test_a_call_carries_arguments_in_and_output_out(runtime: WasmRuntime) -> None:
+    """Carry arguments and output of any size through a call."""
     for size in (0, 1, 8, 9, 1000, 1 << 20):
         data = random.Random(size).randbytes(size)
         assert runtime.call("Counter_echo", data, journal()) == data
 
 
 def test_a_call_reads_and_writes_its_journal(runtime: WasmRuntime) -> None:
+    """Read and write through the journal of the call."""
     on = journal({b"counter": (40).to_bytes(4, "little"), b"z": b"last" * 100})
     assert runtime.call("BlockBuilder_apply_extrinsic", counter.extrinsic(b"+", 2), on) == b"\0\0"
     assert on.get(b"counter") == (42).to_bytes(4, "little")
@@ -66,10 +71,12 @@ def test_a_call_reads_and_writes_its_journal(runtime: WasmRuntime) -> None:
 
 
 def test_every_call_gets_a_fresh_instance(runtime: WasmRuntime) -> None:
+    """Give each call a fresh instance: no global survives."""
     assert [runtime.call("Counter_calls", b"", journal())[0] for _ in range(3)] == [1, 1, 1]
 
 
 def test_twox_hashes_are_those_of_xxhash_at_every_length(runtime: WasmRuntime) -> None:
+    """Hash as xxhash does at every length, through the native replacement."""
     chance = random.Random(5)
     for size in [*range(40), 63, 64, 65, 95, 96, 97, 1000, 100_003]:
         data = chance.randbytes(size)
@@ -79,11 +86,13 @@ def test_twox_hashes_are_those_of_xxhash_at_every_length(runtime: WasmRuntime) -
 
 
 def test_the_version_is_read_from_the_sections_or_asked_for(artefacts: Artefacts) -> None:
+    """Read the version from the sections without compiling, or ask the module for it."""
     assert WasmRuntime(counter.module(), Artefacts(Path("/nonexistent"))).version() == counter.VERSION
     assert WasmRuntime(counter.module(sections=False), artefacts).version() == counter.VERSION
 
 
 def test_a_runtime_can_ask_for_the_version_of_other_code(runtime: WasmRuntime) -> None:
+    """Let a runtime ask for the version of other code, as set_code does."""
     for sections in (True, False):
         other = counter.module(sections=sections)
         answer = runtime.call("Counter_version_of", other, journal())
@@ -113,12 +122,14 @@ def test_a_runtime_can_ask_for_the_version_of_other_code(runtime: WasmRuntime) -
 def test_errors_of_a_runtime_are_traps_with_a_reason(
     runtime: WasmRuntime, function: str, args: bytes, reason: str
 ) -> None:
+    """Turn each failure of a runtime into a trap with its reason, and answer the next call."""
     with pytest.raises(RuntimeTrap, match=reason):
         runtime.call(function, args, journal())
     assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
 
 
 def test_a_runaway_call_is_ended_with_a_deadline_error(runtime: WasmRuntime) -> None:
+    """End a runaway call by a Deadline, and answer the next one."""
     with pytest.raises(Deadline, match="Counter_loop took longer than 1 s"):
         runtime.call("Counter_loop", b"", journal())
     assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
@@ -136,6 +147,8 @@ def test_a_runaway_call_is_ended_with_a_deadline_error(runtime: WasmRuntime) -> 
 def test_a_bug_in_a_host_function_is_a_local_fault(
     runtime: WasmRuntime, raised: Exception, kind: type[Exception], words: str
 ) -> None:
+    """Report a bug in a host function as a fault of this machine: a peer must not be blamed for it."""
+
     class Broken(MemoryState):
         def get(self, key: bytes, child: bytes = b"") -> bytes | None:
             if key == b"broken":
@@ -151,6 +164,7 @@ def test_a_bug_in_a_host_function_is_a_local_fault(
 def test_memory_that_the_system_refuses_is_no_trap_of_the_runtime(
     artefacts: Artefacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Distinguish memory that the system refuses from a runtime that asks beyond its limit."""
     runtime = WasmRuntime(counter.module(), artefacts)
     small = journal({b":heappages": (4).to_bytes(8, "little")})
     with pytest.raises(RuntimeTrap):
@@ -162,6 +176,7 @@ def test_memory_that_the_system_refuses_is_no_trap_of_the_runtime(
 
 
 def test_a_host_function_unknown_here_means_unsupported_code(artefacts: Artefacts) -> None:
+    """Refuse code that calls a host function which this node does not know."""
     text = """(module (import "env" "memory" (memory 1)) (import "env" "ext_crypto_novel_version_1" (func $f))
         (global (export "__heap_base") i32 (i32.const 1024))
         (func (export "f") (param i32 i32) (result i64) (call $f) i64.const 0))"""
@@ -182,6 +197,7 @@ def calling(names: list[str]) -> bytes:
 
 
 def version_1(family: str, names: str) -> list[str]:
+    """Return the full names of a family's functions in version 1."""
     return [f"ext_{family}_{name}_version_1" for name in names.split()]
 
 
@@ -220,6 +236,7 @@ LACKING = [
 def test_a_missing_host_function_traps_by_name_when_it_is_called(
     artefacts: Artefacts, names: list[str], kind: type[Exception]
 ) -> None:
+    """Trap by name at the call of a missing host function: as another node would, or as what only we lack."""
     runtime = WasmRuntime(calling(names), artefacts)
     for name in names:
         with pytest.raises(kind, match=f"calls {name}, which this node does not provide"):
@@ -228,6 +245,7 @@ def test_a_missing_host_function_traps_by_name_when_it_is_called(
 
 
 def test_every_other_host_function_of_substrate_is_provided() -> None:
+    """Provide every other host function of Substrate."""
     hashes = "keccak_256 keccak_512 sha2_256 blake2_128 blake2_256 twox_256 twox_128 twox_64"
     expected = {
         *version_1("hashing", hashes),
@@ -259,12 +277,14 @@ def test_every_other_host_function_of_substrate_is_provided() -> None:
 
 
 def test_only_functions_of_the_runtime_can_be_called(runtime: WasmRuntime) -> None:
+    """Call only functions that the runtime exports."""
     for name in ("Core_versions", "memory", "__heap_base", ""):
         with pytest.raises(UnknownFunction):
             runtime.call(name, b"", journal())
 
 
 def test_a_runtime_cannot_end_a_transaction_of_the_block_builder(runtime: WasmRuntime) -> None:
+    """Keep a runtime from ending a transaction of the block builder."""
     on = journal()
     on.begin()
     with pytest.raises(RuntimeTrap, match="no open transaction"):
@@ -273,6 +293,7 @@ def test_a_runtime_cannot_end_a_transaction_of_the_block_builder(runtime: WasmRu
 
 
 def test_a_missing_key_of_a_proof_leaves_the_call_unchanged(runtime: WasmRuntime) -> None:
+    """Pass a proof's missing key through WebAssembly unchanged: the fetch of the key depends on it."""
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     proven = ProofState(state.root, build_proof(state.node, state.get, [b"\x05\x05"]))
     assert runtime.call("Counter_read", b"\x05\x05", Journal(proven)) == b"\x01\xa0" + b"v" * 40
@@ -282,6 +303,7 @@ def test_a_missing_key_of_a_proof_leaves_the_call_unchanged(runtime: WasmRuntime
 
 
 def test_heap_pages_of_the_state_limit_the_memory(artefacts: Artefacts) -> None:
+    """Limit the memory by the heap pages that the state sets."""
     runtime = WasmRuntime(counter.module(), artefacts)
     data = bytes(1 << 20)
     assert runtime.call("Counter_echo", data, journal()) == data
@@ -300,6 +322,7 @@ MISSHAPEN = {
 
 @pytest.mark.parametrize("reason", MISSHAPEN)
 def test_a_module_that_no_host_can_run_is_unsupported_code(artefacts: Artefacts, reason: str) -> None:
+    """Name what makes a module impossible to run."""
     memory = "" if "memory" in reason or "heap" in reason else '(import "env" "memory" (memory 1))'
     text = (
         f'(module {MISSHAPEN[reason]} {memory} (func (export "f") (param i32 i32) (result i64) i64.const 0))'
@@ -309,6 +332,7 @@ def test_a_module_that_no_host_can_run_is_unsupported_code(artefacts: Artefacts,
 
 
 def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
+    """Leave no memory behind after thousands of calls, traps included."""
     runtime = WasmRuntime(counter.module(), artefacts)
 
     def some_calls() -> None:
@@ -334,6 +358,7 @@ def allocated() -> int:
 
 
 def test_an_instance_made_ahead_is_as_fresh_and_fits_the_state(runtime: WasmRuntime) -> None:
+    """Use an instance that was made ahead once, and only where it fits the state's memory limit."""
     runtime.prepare()  # not loaded yet: nothing happens
     for _ in range(3):
         assert runtime.call("Counter_calls", b"", journal())[0] == 1
