@@ -22,6 +22,7 @@ from cfnode.serving.limits import KEEP_ALIVE_S, REQUEST_HEAD_TIMEOUT_S
 from cfnode.serving.listening import ListenError, allow_files, listen
 from cfnode.serving.memory_budget import MemoryBudgets
 from tests.rpc.clients import Http, StandIn, WebSocket, served
+from tests.support.memory import peak, reset_peak
 from tests.support.rpc.connections import hoard, until_closed
 
 
@@ -256,15 +257,14 @@ async def test_a_call_under_way_is_finished_when_the_server_stops() -> None:
 
 async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None:
     """Hold a bounded amount of memory for a client that reads no answers."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = reset_peak()
     async with served(ROWS) as port, WebSocket(port) as ws:
         body = b'{"jsonrpc":"2.0","id":1,"method":"test_large"}'
         with trio.move_on_after(1):
             for _ in range(200):
                 await ws.send(body)
             await trio.sleep_forever()
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < 150_000, "KiB, of 800 MB asked for"
+    assert peak() - before < 150_000_000, "bytes, of 800 MB asked for"
 
 
 async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_served(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,10 +99,18 @@ def test_a_scheduled_change_of_197_authorities_is_read_from_a_header() -> None:
 
 
 def test_other_items_announce_nothing() -> None:
-    """Read a change only from a header that announces one: block 1 of Polkadot has none."""
-    assert scheduled_change(Header.decode(read("polkadot-1.hex"))) is None
-    disabled = Header.decode(read("kusama-7472481"))
-    assert scheduled_change(disabled) is not None
+    """Read a change from GRANDPA's own announcement alone, not from its other items or another engine's."""
+    changed = Header.decode(read("kusama-7472481"))
+    change = scheduled_change(changed)
+    assert change is not None
+    disabled = DigestItem(DigestKind.CONSENSUS, b"FRNK", b"\x03" + bytes(8))
+    of_another_engine = DigestItem(DigestKind.CONSENSUS, b"BABE", change.item().data)
+    for header in (
+        Header.decode(read("polkadot-1.hex")),
+        replace(changed, digest=(disabled,)),
+        replace(changed, digest=(of_another_engine,)),
+    ):
+        assert (scheduled_change(header), forced_change(header)) == (None, None)
 
 
 def test_a_forced_change_and_a_broken_one() -> None:

@@ -107,7 +107,9 @@ def test_the_commit_of_a_round_holds_by_the_rules_of_commits() -> None:
 def test_an_authority_that_votes_twice_counts_for_every_block_and_a_third_vote_for_nothing() -> None:
     """Count an equivocator for every block, and ignore its third vote: two prove the fraud."""
     made = round_of(precommits="DDZ")
-    assert made.commit() is None or made.commit().commit.target_hash == block("C")  # type: ignore[union-attr]
+    before = made.commit()
+    assert before is not None
+    assert before.commit.target_hash == block("C")
     assert made.add(vote(CAROL, PRECOMMIT, "Y"))
     assert not made.add(vote(CAROL, PRECOMMIT, "E"))
     message = made.commit()

@@ -68,9 +68,8 @@ async def test_a_block_has_its_extrinsics_and_justifications(served_node: Served
     after = await served_node.call("dev_newBlock", {"finalize": True})
     following = await served_node.call("chain_getBlock", after)
     assert following["justifications"] is None
-    head = await served_node.call("chain_getFinalizedHead")
-    assert await served_node.call("chain_getFinalizedHead") == head
-    assert await served_node.call("chain_getFinalisedHead") == head
+    for method in ("chain_getFinalizedHead", "chain_getFinalisedHead"):
+        assert await served_node.call(method) == after
     assert await served_node.call("chain_getBlock", UNKNOWN) is None
 
 
