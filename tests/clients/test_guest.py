@@ -25,6 +25,7 @@ class Counter:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[int]:
+        """Yield the number of the entry; count entry, cancellation and leaving."""
         await trio.lowlevel.checkpoint()
         self.entered += 1
         try:
@@ -37,6 +38,8 @@ class Counter:
 
 
 async def doubled(holder: HeldContext[int]) -> int:
+    """Return twice the held value, computed in the trio run."""
+
     async def double() -> int:
         await trio.lowlevel.checkpoint()
         return 2 * holder.value
@@ -56,6 +59,7 @@ def is_running() -> bool:
 
 
 def test_the_run_ends_with_the_last_block_and_starts_again() -> None:
+    """End the trio run with its last block, and start another one with the next."""
     counter = Counter()
 
     async def scenario() -> None:
@@ -71,6 +75,7 @@ def test_the_run_ends_with_the_last_block_and_starts_again() -> None:
 
 
 def test_blocks_that_begin_while_the_run_ends_get_another() -> None:
+    """Give blocks that begin while a run ends another run."""
     counter = Counter()
 
     async def use() -> None:
@@ -102,6 +107,7 @@ def test_no_task_and_no_thread_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_of_the_block_is_raised_after_the_end() -> None:
+    """Raise an error of the block after the end of the run."""
     counter = Counter()
 
     async def scenario() -> None:
@@ -116,6 +122,7 @@ def test_an_error_of_the_block_is_raised_after_the_end() -> None:
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_cancellation_of_the_block_cancels_what_is_open(times: int) -> None:
+    """Cancel what is open when the block is cancelled, once or often."""
     counter = Counter()
 
     async def scenario() -> None:
@@ -141,6 +148,8 @@ def test_a_cancellation_of_the_block_cancels_what_is_open(times: int) -> None:
 
 
 def test_a_cancellation_while_it_opens() -> None:
+    """Cancel the opening itself, and end the run."""
+
     @asynccontextmanager
     async def opening() -> AsyncIterator[None]:
         await trio.sleep_forever()
@@ -156,6 +165,7 @@ def test_a_cancellation_while_it_opens() -> None:
 
 
 def test_what_ends_by_itself_ends_its_calls_with_its_error() -> None:
+    """Raise the error of what ended by itself for pending and new calls."""
     broken = trio.Event()
 
     @asynccontextmanager
@@ -185,6 +195,8 @@ def test_what_ends_by_itself_ends_its_calls_with_its_error() -> None:
 
 
 def test_a_block_that_is_left_takes_no_calls() -> None:
+    """Refuse calls of a block that was left."""
+
     async def scenario() -> None:
         async with held(Counter().opened) as holder:
             call = holder.start(trio.sleep_forever)
@@ -197,6 +209,8 @@ def test_a_block_that_is_left_takes_no_calls() -> None:
 
 
 def test_a_loop_with_another_guest_is_refused() -> None:
+    """Refuse a loop with another guest, and name the way out."""
+
     async def scenario() -> None:
         loop, leave = asyncio.get_running_loop(), trio.Event()
         ended = loop.create_future()

@@ -44,9 +44,11 @@ class Server:
         self._protocol = WSConnection(ConnectionType.SERVER)
 
     def send(self, *events: Event) -> None:
+        """Send WebSocket events."""
         self.write(b"".join(self._protocol.send(event) for event in events))
 
     def write(self, data: bytes) -> None:
+        """Send bytes."""
         self._connection.sendall(data)
 
     def linger(self) -> None:
@@ -94,6 +96,7 @@ def accepted(server: Server) -> Request:
 
 @LOOPS
 def test_messages_go_both_ways_and_the_goodbye_is_answered(loop: Run) -> None:
+    """Exchange messages with target, header, pieces and ping, and answer the close frame."""
     received: list[Any] = []
 
     def play(server: Server) -> None:
@@ -125,6 +128,7 @@ def test_messages_go_both_ways_and_the_goodbye_is_answered(loop: Run) -> None:
 def test_a_server_with_tls_needs_a_certificate_that_the_system_trusts(
     loop: Run, is_trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Require a certificate that the system trusts."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     write_certificate(tmp_path)
     tls.load_cert_chain(tmp_path / "fullchain.pem", tmp_path / "privkey.pem")
@@ -150,6 +154,7 @@ def test_a_server_with_tls_needs_a_certificate_that_the_system_trusts(
 
 @LOOPS
 def test_a_large_message_is_bounded(loop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accept a message up to the limit, and close with code 1009 beyond it."""
     monkeypatch.setattr(websocket, "MAX_MESSAGE_BYTES", 100_000)
     codes: list[int] = []
 
@@ -180,6 +185,8 @@ def test_a_large_message_is_bounded(loop: Run, monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_a_connection_that_ends(loop: Run, ending: Callable[[Server], None], text: str) -> None:
+    """Name the code with which a connection ended, if there was one."""
+
     def play(server: Server) -> None:
         accepted(server)
         ending(server)
@@ -195,6 +202,8 @@ def test_a_connection_that_ends(loop: Run, ending: Callable[[Server], None], tex
 
 @LOOPS
 def test_a_message_that_is_no_json_leaves_the_connection_open(loop: Run) -> None:
+    """Leave the connection open after a message that is not JSON."""
+
     def play(server: Server) -> None:
         accepted(server)
         server.send(TextMessage(data="{"), TextMessage(data="1"))
@@ -228,6 +237,7 @@ def send_headers(server: Server) -> None:
 
 
 def refuse(server: Server) -> None:
+    """Reject the handshake with status 403."""
     server.wait_for(Request)
     server.send(RejectConnection(status_code=403))
 
@@ -252,6 +262,8 @@ def stay_silent(server: Server) -> None:
 def test_a_handshake_that_fails(
     loop: Run, play: Callable[[Server], None], error: type[Exception], text: str
 ) -> None:
+    """Fail a handshake that is late, rejected, endless or no HTTP, in time."""
+
     async def scenario() -> None:
         with pytest.raises(NotConnected, match=text) as caught:
             async with opened(url, 0.5):
@@ -264,6 +276,8 @@ def test_a_handshake_that_fails(
 
 @LOOPS
 def test_no_server_and_no_address(loop: Run) -> None:
+    """Name a refused connection and an unknown scheme."""
+
     async def scenario() -> None:
         for bad, text in ((unused_url(), "refused"), ("ftp://x", "scheme")):
             with pytest.raises(NotConnected, match=text):
@@ -278,6 +292,7 @@ def test_no_server_and_no_address(loop: Run) -> None:
 def test_closing_waits_a_limited_time_for_a_server_that_does_not_answer_the_close_frame(
     loop: Run, is_failing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Wait a limited time for the close frame's answer, whether the block failed or not."""
     monkeypatch.setattr(websocket, "CLOSE_TIMEOUT_S", 0.1)
 
     async def scenario() -> None:
@@ -312,6 +327,8 @@ def test_a_cancellation_needs_neither_the_handshake_nor_the_goodbye(
 
 @LOOPS
 def test_a_cancelled_step_loses_no_message(loop: Run) -> None:
+    """Lose no message by a receive that is cancelled."""
+
     def play(server: Server) -> None:
         accepted(server)
         for number in range(3):
@@ -334,6 +351,7 @@ def test_a_cancelled_step_loses_no_message(loop: Run) -> None:
 
 @LOOPS
 def test_the_end_of_the_block_ends_a_receive_of_another_task(loop: Run) -> None:
+    """End the receive of another task with the block, and refuse calls afterwards."""
     errors: list[Exception] = []
 
     def play(server: Server) -> None:
@@ -364,6 +382,8 @@ def test_the_end_of_the_block_ends_a_receive_of_another_task(loop: Run) -> None:
 
 @LOOPS
 def test_several_connections_at_once(loop: Run) -> None:
+    """Keep the messages of several connections apart."""
+
     def play(server: Server) -> None:
         accepted(server)
         for _ in range(20):
@@ -388,6 +408,7 @@ def test_several_connections_at_once(loop: Run) -> None:
 
 @LOOPS
 def test_messages_that_nobody_receives_wait_at_the_server(loop: Run) -> None:
+    """Leave messages that are not received at the server: the client's memory is bounded."""
     sent: list[int] = []
     stalled = threading.Event()
 

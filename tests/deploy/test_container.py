@@ -38,20 +38,24 @@ rules: {line-length: {max: 140}, document-start: disable, braces: {max-spaces-in
 
 
 def test_hadolint_accepts_the_dockerfile() -> None:
+    """Accept the Dockerfile without a word of hadolint."""
     assert output_of(linter("hadolint"), DOCKERFILE) == ""
 
 
 def test_the_compose_file_follows_the_specification() -> None:
+    """Accept the compose file by the specification's schema."""
     output_of(linter("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", COMPOSE)
 
 
 def test_yamllint_accepts_every_file_for_deployment() -> None:
+    """Accept every YAML file for deployment by yamllint, the compose file and the manifests among them."""
     files = [path for pattern in ("*.yml", "*.yaml") for path in DEPLOY.rglob(pattern)]
     assert {COMPOSE, DEPLOY / "kubernetes" / "cfnode.yaml"} < set(files)
     assert output_of(linter("yamllint"), "--strict", "--config-data", YAML_STYLE, *files) == ""
 
 
 def test_the_compose_file_has_the_official_profiles_and_is_closed() -> None:
+    """Offer the official profiles, with local ports, no capabilities and a read-only file system."""
     nodes = {name: service for name, service in SERVICES.items() if name not in ("ledger", "service")}
     assert {name: service["profiles"] for name, service in nodes.items()} == {
         name: [profile] for name, profile in PROFILES.items()
@@ -66,6 +70,7 @@ def test_the_compose_file_has_the_official_profiles_and_is_closed() -> None:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_each_command_line_of_the_compose_file_runs(name: str, folder: Path) -> None:
+    """Run each command line of the compose file twice: the second insertion of a key must not fail."""
     service = SERVICES[name]
     line = shlex.split(moved(service["command"], folder))
     for _ in range(2):  # the container is created again: the key is there already
@@ -83,6 +88,7 @@ def test_each_command_line_of_the_compose_file_runs(name: str, folder: Path) -> 
 
 @pytest.mark.parametrize("key_type", ["brok", "lqpr", None])
 def test_the_official_command_lines_run_with_the_alias(key_type: str | None, folder: Path) -> None:
+    """Run the official node's command lines under its program's name, with and without a key."""
     program, chain, base = "/usr/local/bin/chainflip-node", f"--chain={CHAIN}", f"--base-path={BASE}"
     role = "lp" if key_type == "lqpr" else "broker"
     secret = f"--suri=0x$(cat {KEYS}/{role}/signing_key_file)"
@@ -99,6 +105,7 @@ def test_the_official_command_lines_run_with_the_alias(key_type: str | None, fol
 
 
 def test_the_default_command_of_the_image_serves_and_is_healthy(folder: Path) -> None:
+    """Serve with the image's default command, and pass its health check only while it serves."""
     text = DOCKERFILE.read_text()
     entry, default, check = (
         json.loads(re.findall(rf"{name} (\[.*\])", text)[-1])
@@ -113,6 +120,7 @@ def test_the_default_command_of_the_image_serves_and_is_healthy(folder: Path) ->
 
 
 def test_the_image_has_the_chain_at_the_official_path() -> None:
+    """Write the official specification to the official path of the image."""
     (line,) = re.findall(r"cfnode (export-chain-spec .*) > (\S+)", DOCKERFILE.read_text())
     assert line[1] == CHAIN
     printed = subprocess.run(command(*line[0].split()), capture_output=True, check=True, timeout=60).stdout
@@ -120,6 +128,7 @@ def test_the_image_has_the_chain_at_the_official_path() -> None:
 
 
 def test_the_build_copies_only_what_the_ignore_rules_let_through() -> None:
+    """Copy only files into the image that the ignore rules let through and that exist."""
     rules = DOCKERFILE.with_name("Dockerfile.dockerignore").read_text().splitlines()
     allowed = [rule[1:] for rule in rules if rule.startswith("!")]
     assert "*" in rules

@@ -21,6 +21,7 @@ BUILD_S = 500
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the built package."""
     program("dpkg-deb", "dpkg")
     if not (ROOT / ".cache" / "release" / "wheels" / "stamp").exists():
         pytest.skip("the locked packages are not here: scripts/deb --fetch downloads them")
@@ -41,15 +42,18 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def field(package: Path, name: str) -> str:
+    """Return a field of the package."""
     return output_of(program("dpkg-deb"), "--field", package, name).strip()
 
 
 def test_the_package_names_its_version_and_what_it_needs(package: Path) -> None:
+    """Name version and needed Python in the package."""
     assert field(package, "Version") == __version__
     assert field(package, "Depends").startswith("python3 (>= 3.")
 
 
 def test_settings_are_a_conffile_and_nothing_starts_on_installation(package: Path) -> None:
+    """Keep settings as conffiles, start nothing on installation, and never delete keys."""
     control = package.parent / "control"
     output_of(program("dpkg-deb"), "--control", package, control)
     assert (
@@ -61,6 +65,7 @@ def test_settings_are_a_conffile_and_nothing_starts_on_installation(package: Pat
 
 
 def test_the_program_runs_from_the_unpacked_package(package: Path) -> None:
+    """Run the program from the unpacked package, with units, private settings and no world-writable file."""
     root = package.parent / "root"
     output_of(program("dpkg-deb"), "--extract", package, root)
     python = root / "opt" / "cfnode" / "bin" / "python"
@@ -80,4 +85,5 @@ def test_the_program_runs_from_the_unpacked_package(package: Path) -> None:
 
 
 def test_lintian_finds_no_error(package: Path) -> None:
+    """Find no error by lintian."""
     output_of(program("lintian"), "--fail-on", "error", "--allow-root", package)

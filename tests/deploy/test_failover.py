@@ -135,6 +135,7 @@ def channels_on_chain(machine: Machine, chain: Chain, first: int, best: int) -> 
 @only_whole
 @pytest.mark.parametrize("make", [nginx, haproxy], ids=["nginx", "haproxy"])
 def test_a_standby_takes_over_the_brokers_calls_by_the_steps(make: MakeProxy, tmp_path: Path) -> None:
+    """Let a stand-by take over the broker's calls by the guide's steps, with no channel lost or doubled."""
     write_certificate(tmp_path)
     with ExitStack() as stack:
         chain = Chain(stack, tmp_path)

@@ -30,6 +30,7 @@ POD: Any = DOCUMENTS["StatefulSet"]["spec"]["template"]["spec"]
 
 
 def test_each_manifest_follows_its_schema(tmp_path: Path) -> None:
+    """Accept each manifest by its schema, and refuse one with a mistyped field."""
     output_of(linter("kubernetes-validate"), "--strict", "--kubernetes-version", VERSION, MANIFESTS)
     broken = tmp_path / "broken.yaml"
     broken.write_text(MANIFESTS.read_text().replace("replicas: 1", "replicaz: 1"))
@@ -37,10 +38,12 @@ def test_each_manifest_follows_its_schema(tmp_path: Path) -> None:
 
 
 def test_there_is_one_node_with_the_brokers_key() -> None:
+    """Run one node with the broker's key: two would use one account's nonces at once."""
     assert DOCUMENTS["StatefulSet"]["spec"]["replicas"] == 1
 
 
 def test_the_parts_belong_together() -> None:
+    """Select the pod by equal labels everywhere, mount volumes that exist, and hold no secret."""
     labels = DOCUMENTS["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
     for selector in (
         DOCUMENTS["StatefulSet"]["spec"]["selector"]["matchLabels"],
@@ -58,6 +61,7 @@ def test_the_parts_belong_together() -> None:
 
 
 def test_the_arguments_of_both_containers_run_and_the_probes_answer(folder: Path) -> None:
+    """Run the arguments of both containers, and answer the probes under their host names alone."""
     insert = [moved(argument, folder) for argument in KEY["args"]]
     subprocess.run(command(*insert), check=True, timeout=60)
     assert len(keystore(folder)) == 1

@@ -37,6 +37,7 @@ SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["ledge
 
 @pytest.fixture
 def node(tmp_path: Path) -> Any:
+    """Yield an archive node with a final block."""
     (tmp_path / "node").mkdir()
     with running_node(tmp_path / "node", "--dev", "--dev-seal=instant", "--state-pruning=archive") as running:
         running.call("dev_newBlock", {"finalize": True})
@@ -53,11 +54,13 @@ def given(node: NodeProcess, folder: Path) -> dict[str, str]:
 
 
 def start_line() -> list[str]:
+    """Return the command line of the ledger's unit, for this environment's program."""
     (line,) = values(LEDGER, "ExecStart")
     return line.replace(INSTALLED, f"{sys.executable} -m cfnode").split()
 
 
 def test_the_command_line_of_the_unit_follows_with_its_environment(node: NodeProcess, tmp_path: Path) -> None:
+    """Follow the node with the unit's command line and environment, and check the books as the guide does."""
     settings = given(node, tmp_path)
     done = subprocess.run(
         [*start_line(), "--once"], env=settings, timeout=LIMIT_S, capture_output=True, check=False
@@ -94,6 +97,7 @@ def test_each_line_of_the_settings_is_a_flag(node: NodeProcess, tmp_path: Path) 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_the_ledger_needs_nothing_that_the_unit_forbids(node: NodeProcess, tmp_path: Path, kind: str) -> None:
+    """Make no system call that the unit forbids, and map no memory as writable and executable."""
     if kind == "sqlite":
         _trace(node, tmp_path, given(node, tmp_path))
         return
@@ -124,6 +128,7 @@ def _trace(node: NodeProcess, tmp_path: Path, settings: dict[str, str]) -> None:
 
 
 def test_the_compose_service_is_closed_and_its_command_line_runs(node: NodeProcess, tmp_path: Path) -> None:
+    """Close the compose service, and run its command line into a database of the volume."""
     assert SERVICE["profiles"] == ["ledger"]
     assert SERVICE["cap_drop"] == ["ALL"]
     assert SERVICE["read_only"] is True
@@ -141,6 +146,7 @@ def test_the_compose_service_is_closed_and_its_command_line_runs(node: NodeProce
 
 
 def test_an_upgrade_of_the_package_restarts_the_ledger_and_its_removal_keeps_the_books() -> None:
+    """Restart the services on an upgrade, stop them on removal, and keep the books."""
     debian = LEDGER.parents[1] / "debian"
     assert (
         "try-restart cfnode.service cfnode-ledger.service cfnode-service.service"

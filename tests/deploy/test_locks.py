@@ -21,6 +21,7 @@ def pinned(name: str) -> dict[str, str]:
 
 
 def wanted(name: str) -> list[str]:
+    """Return the requirements of which a lock file is made."""
     if name == "build.lock":
         lines = (DEPLOY / "build.in").read_text().splitlines()
         return [line for line in lines if not line.startswith("#")]
@@ -32,6 +33,7 @@ def wanted(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_each_requirement_is_locked_to_a_version_that_it_allows(name: str) -> None:
+    """Lock each requirement to a version that it allows."""
     versions = pinned(name)
     for requirement in map(Requirement, wanted(name)):
         version = versions[requirement.name.lower().replace("_", "-")]
@@ -40,6 +42,7 @@ def test_each_requirement_is_locked_to_a_version_that_it_allows(name: str) -> No
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_each_package_has_hashes_and_no_index_is_named(name: str) -> None:
+    """Lock each package with a hash, and name no index: a mirror may serve it."""
     text = (DEPLOY / name).read_text()
     for block in re.split(r"\n(?=[a-z])", text)[1:]:
         assert "--hash=sha256:" in block, block

@@ -48,6 +48,7 @@ def official_volume(base: Path) -> ChainPaths:
 
 
 def test_a_volume_of_the_official_node_starts(tmp_path: Path, chain: str) -> None:
+    """Start on a volume of the official node: its database is moved aside, key and identity stay."""
     paths = official_volume(tmp_path / "base")
     flags = (
         "--chain=berghain",
@@ -71,6 +72,7 @@ def test_a_volume_of_the_official_node_starts(tmp_path: Path, chain: str) -> Non
 
 
 def test_the_way_back_leaves_the_official_database_in_its_place(tmp_path: Path, chain: str) -> None:
+    """Restore the official database for the way back, with the key still there."""
     paths = official_volume(tmp_path / "base")
     before = names(paths.database)
     with running_node(tmp_path, f"--base-path={paths.base}", chain) as node:
@@ -83,6 +85,7 @@ def test_the_way_back_leaves_the_official_database_in_its_place(tmp_path: Path, 
 
 
 def test_a_backup_of_keystore_and_node_key_restores_the_node(tmp_path: Path, chain: str) -> None:
+    """Restore a node from a backup of keystore and node key, with its identity."""
     paths = official_volume(tmp_path / "base")
     restored = ChainPaths(tmp_path / "restored", paths.chain_id)
     for folder in (paths.keystore, paths.network):
@@ -97,6 +100,7 @@ def test_a_backup_of_keystore_and_node_key_restores_the_node(tmp_path: Path, cha
 
 
 def test_a_real_rocksdb_database_is_still_whole_when_it_was_set_aside(tmp_path: Path) -> None:
+    """Leave a real RocksDB database readable when it is set aside."""
     ldb = program("ldb", "rocksdb-tools")
     paths = ChainPaths(tmp_path / "base", "Chainflip-Berghain")
     paths.database.parent.mkdir(parents=True)

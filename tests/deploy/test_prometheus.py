@@ -90,6 +90,7 @@ class Watched:
 
 
 def metrics_address(node: NodeProcess) -> str:
+    """Return the address of a node's metrics."""
     match = re.search(r"Prometheus exporter started at (\S+)", node.log)
     assert match is not None, node.log
     return match[1]
@@ -112,6 +113,7 @@ def quick_copy(folder: Path, targets: list[str]) -> Path:
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """Yield an author, a follower with two keys, and a Prometheus that scrapes both."""
     prometheus = program("prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     with ExitStack() as stack:
@@ -181,19 +183,23 @@ def queries() -> list[str]:
 
 
 def best_of(node: NodeProcess) -> int:
+    """Return the number of the best block."""
     return int(node.call("chain_getHeader")["number"], 16)
 
 
 def fund(watched: Watched, flip: int, *suris: str) -> None:
+    """Fund the accounts of broker and provider, or others."""
     for suri in suris or (BROKER, PROVIDER):
         watched.author.call("dev_fundAccount", ss58.encode(Keypair.from_suri(suri).public), flip * FLIP)
 
 
 def test_the_configuration_is_valid() -> None:
+    """Accept the configuration by promtool."""
     output_of(program("promtool", "prometheus"), "check", "config", str(MONITORING / "prometheus.yml"))
 
 
 def test_little_flip_is_alerted_of_and_nothing_else_on_a_healthy_node(watched: Watched) -> None:
+    """Alert of low FLIP for either account, and of nothing else on a healthy node."""
     low = {("CfnodeFlipLow", "follower"), ("CfnodeLpFlipLow", "follower")}
     fund(watched, 4)
     wait_until(lambda: watched.firing() == low, watched.firing)
@@ -207,6 +213,7 @@ def test_little_flip_is_alerted_of_and_nothing_else_on_a_healthy_node(watched: W
 
 
 def test_every_metric_of_the_alerts_has_a_series(watched: Watched) -> None:
+    """Find a series for every metric of the alerts: one without would never fire."""
     rules = (MONITORING / "prometheus-rules.yml").read_text()
     names = {name for name in re.findall(r"\b(?:cfnode|substrate)_\w+", rules) if name in METRICS_BY_NAME}
     assert len(names) > 7
@@ -215,6 +222,8 @@ def test_every_metric_of_the_alerts_has_a_series(watched: Watched) -> None:
 
 
 def test_every_panel_of_the_dashboard_shows_something(watched: Watched) -> None:
+    """Find a value for every panel of the dashboard."""
+
     def empty() -> list[str]:
         empty_queries = []
         for query in queries():
@@ -241,6 +250,7 @@ def test_the_panels_of_dashboards_for_substrate_draw(watched: Watched) -> None:
 
 
 def test_stalled_finality_is_alerted_of_while_blocks_go_on(watched: Watched) -> None:
+    """Alert of stalled finality while blocks go on, until it is released."""
     fund(watched, 100)
     watched.author.call("dev_holdFinality", True)
     try:
@@ -256,6 +266,7 @@ def test_stalled_finality_is_alerted_of_while_blocks_go_on(watched: Watched) -> 
 
 @only_whole  # half a minute; a peer that is killed is alerted of below
 def test_a_peer_that_stands_still_is_alerted_of(watched: Watched) -> None:
+    """Alert of a peer that stands still, until it goes on."""
     watched.author.process.send_signal(signal.SIGSTOP)
     try:
         still = {("CfnodeNotReady", "follower"), ("CfnodeDown", "author")}
@@ -266,6 +277,7 @@ def test_a_peer_that_stands_still_is_alerted_of(watched: Watched) -> None:
 
 
 def test_a_dead_peer_and_a_dead_node_are_alerted_of(watched: Watched) -> None:
+    """Alert of a dead peer and a dead node."""
     watched.author.stop(signal.SIGKILL)
     alone = {("CfnodeNoPeers", "follower"), ("CfnodeNotReady", "follower"), ("CfnodeDown", "author")}
     wait_until(lambda: alone <= watched.firing(), watched.firing)

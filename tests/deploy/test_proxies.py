@@ -65,6 +65,7 @@ class Site:
     broker: NodeProcess
 
     def client(self, source: str = "127.0.0.1") -> httpx.Client:
+        """Return a client that calls from this address."""
         return self.proxy.client(source)
 
 
@@ -86,6 +87,7 @@ def site(
 
 
 def test_reads_are_answered_over_tls_by_both_nodes(site: Site) -> None:
+    """Answer reads over TLS by both nodes in turn."""
     genesis = site.reads[0].call("chain_getBlockHash", 0)
     identities = {node.call("system_localPeerId") for node in site.reads}
     peer_ids = set()
@@ -111,6 +113,7 @@ class ThisMachine(trio.abc.HostnameResolver):
 
 
 async def test_a_subscription_passes_over_a_websocket(site: Site) -> None:
+    """Pass a subscription over a WebSocket to one node."""
     trio.socket.set_custom_hostname_resolver(ThisMachine())
     url = site.proxy.url.replace("https://127.0.0.1", f"wss://{NAME}")
     async with open_websocket_url(url, ssl_context=site.proxy.tls) as wire:
@@ -124,6 +127,7 @@ async def test_a_subscription_passes_over_a_websocket(site: Site) -> None:
 
 
 def test_broker_calls_are_for_the_addresses_that_proxy_and_node_list(site: Site) -> None:
+    """Allow broker calls to addresses that proxy and node list, whatever headers a client forges."""
     with site.client(SHOP) as client:
         for named in ({}, {"Forwarded": "for=192.0.2.1"}, {"X_Real_IP": "192.0.2.1"}):
             assert call(client, "broker_get_affiliates", path="/broker", **named)["result"] == []
@@ -138,12 +142,14 @@ def test_broker_calls_are_for_the_addresses_that_proxy_and_node_list(site: Site)
 
 
 def test_another_name_and_a_foreign_page_are_refused_behind_the_proxy_too(site: Site) -> None:
+    """Refuse another host name and a foreign origin behind the proxy, too."""
     with site.client() as client:
         for refused in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
             assert post(client, "system_name", **refused).status_code == 403, refused
 
 
 def test_the_nodes_run_with_the_flags_of_the_files_and_of_the_guide() -> None:
+    """Run the nodes with the flags that the proxy's files and the guide name."""
     ours = {flag.partition("=")[0] for flag in BROKER if flag.startswith("--rpc")}
     section = (ROOT / "docs" / "guide" / "deployment.md").read_text().partition("## A proxy with TLS")[2]
     assert set(re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE)) == ours | ELSEWHERE
@@ -155,6 +161,7 @@ def test_the_nodes_run_with_the_flags_of_the_files_and_of_the_guide() -> None:
 
 
 def test_no_read_is_lost_when_a_node_is_killed_under_load(site: Site) -> None:
+    """Lose no read when a node is killed under load."""
     genesis = site.reads[0].call("chain_getBlockHash", 0)
     halfway, killed = threading.Barrier(CLIENTS + 1, timeout=120), threading.Event()
     answers: list[Any] = []

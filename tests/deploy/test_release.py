@@ -20,10 +20,12 @@ NO_AUDIT = "(--no-audit builds without it; look them up before you upload anythi
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
+    """Return a copy of the project, made ready for an index."""
     return project_copy(tmp_path / "copy")
 
 
 def test_links_of_the_readme_are_absolute_and_lead_to_files(copy: Path) -> None:
+    """Make the README's links absolute, each to a file that exists: an index has no other files."""
     text = (copy / "README.md").read_text()
     assert LINK.findall(text) == []
     paths = re.findall(rf"\]\({URL}/blob/main/([^)#]+)\)", text)
@@ -35,6 +37,7 @@ def test_links_of_the_readme_are_absolute_and_lead_to_files(copy: Path) -> None:
 
 
 def test_the_project_has_addresses_and_one_version(copy: Path) -> None:
+    """Name the project's addresses, and its version in one place."""
     project = tomllib.loads((copy / "pyproject.toml").read_text())["project"]
     assert project["urls"]["Source"] == URL
     assert project["urls"]["Changelog"].startswith(URL)
@@ -44,6 +47,7 @@ def test_the_project_has_addresses_and_one_version(copy: Path) -> None:
 
 
 def test_the_wheel_is_the_same_when_it_is_built_again(copy: Path, tmp_path: Path) -> None:
+    """Build the wheel twice to the same bytes."""
     built = []
     for turn in ("first", "second"):
         wheel = built_wheel(copy, tmp_path / turn)
@@ -62,6 +66,7 @@ def printed_by_the_audit(*before: str, tools: Path = TOOLS.parent.parent) -> lis
 
 
 def test_a_look_up_of_vulnerabilities_without_a_network_fails_with_one_reason() -> None:
+    """Fail a look-up of vulnerabilities without a network with one reason and the advice."""
     alone = [program("unshare", "util-linux"), "--user", "--map-root-user", "--net"]
     reason, advice = printed_by_the_audit(*alone)
     assert reason.startswith("no look-up of known vulnerabilities: pip-audit cannot reach https://pypi.org.")

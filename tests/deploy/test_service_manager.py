@@ -34,10 +34,12 @@ def listening(address: str) -> Iterator[socket.socket]:
 
 @pytest.fixture(params=["path", "abstract"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the address of a notification socket, a path or an abstract name."""
     return f"@cfnode-test-{os.getpid()}" if request.param == "abstract" else str(tmp_path / "notify")
 
 
 async def test_assignments_arrive_in_one_datagram(address: str) -> None:
+    """Send assignments in one datagram."""
     with listening(address) as receiver:
         manager = service_manager({"NOTIFY_SOCKET": address})
         assert manager is not None
@@ -46,6 +48,7 @@ async def test_assignments_arrive_in_one_datagram(address: str) -> None:
 
 
 def test_without_a_service_manager_there_is_none() -> None:
+    """Return none without a service manager."""
     assert service_manager({}) is None
     assert service_manager({"NOTIFY_SOCKET": ""}) is None
 
@@ -54,6 +57,7 @@ def test_without_a_service_manager_there_is_none() -> None:
     "address", ["run/notify", "@", "/", "/" + "x" * MAX_SOCKET_PATH_BYTES, "vsock:2:1234"]
 )
 def test_an_unusable_socket_is_logged_and_ignored(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Log an unusable socket, and go on without one."""
     assert service_manager({"NOTIFY_SOCKET": address}) is None
     assert "NOTIFY_SOCKET is neither a path nor @NAME" in caplog.text
 
@@ -71,17 +75,20 @@ def test_an_unusable_socket_is_logged_and_ignored(address: str, caplog: pytest.L
     ],
 )
 def test_the_watchdog_is_for_this_process_alone(variables: dict[str, str], seconds: float | None) -> None:
+    """Obey the watchdog of this process alone, and ignore a malformed interval."""
     manager = service_manager({"NOTIFY_SOCKET": "/run/systemd/notify", **variables})
     assert manager == ServiceManager(b"/run/systemd/notify", seconds)
 
 
 async def test_a_socket_that_is_gone_does_not_end_the_node(tmp_path: Path) -> None:
+    """Go on when the socket is gone."""
     assert not await ServiceManager(bytes(tmp_path / "missing")).send("READY=1")
 
 
 async def test_a_full_queue_delays_the_node_for_a_second_at_most(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Give up on a full queue after a second of a clock that jumps, and return false."""
     path = str(tmp_path / "notify")
     with listening(path), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.setblocking(False)
@@ -92,6 +99,7 @@ async def test_a_full_queue_delays_the_node_for_a_second_at_most(
 
 
 def test_a_node_reports_its_whole_life(address: str, tmp_path: Path) -> None:
+    """Report a node's life: ready with its status, alive, stopping."""
     with listening(address) as receiver:
         variables = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "200000"}
         flags = ("--dev", "--dev-seal=manual", "--rpc-port=0", "--port=0", "--no-prometheus", "--tmp")

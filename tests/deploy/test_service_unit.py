@@ -46,6 +46,7 @@ NAME = "api.example.org"
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
+    """Yield a chain with a broker."""
     with broker_chain(tmp_path_factory.mktemp("chain")) as started:
         yield started
 
@@ -61,6 +62,7 @@ def given(chain: Chain, folder: Path) -> dict[str, str]:
 
 
 def start_line() -> list[str]:
+    """Return the command line of the service's unit, for this environment's program."""
     (line,) = values(SERVICE, "ExecStart")
     return line.replace(INSTALLED, f"{sys.executable} -m cfnode").split()
 
@@ -85,11 +87,13 @@ def served(line: list[str], settings: dict[str, str], log: Path) -> Iterator[tup
 
 
 def opens_a_channel(url: str, database: str) -> None:
+    """Open a channel as a partner."""
     answer = Api.of(url, Database(database)).open(CHANNEL)
     assert answer.status_code == 201, answer.text
 
 
 def test_the_command_line_of_the_unit_serves_partners(chain: Chain, tmp_path: Path) -> None:
+    """Serve partners with the unit's command line and environment."""
     settings = given(chain, tmp_path)
     database = settings["CFNODE_SERVICE_RUN_DATABASE"]
     assert database == f"sqlite:///{tmp_path}/state/ledger.sqlite"
@@ -117,6 +121,7 @@ def test_each_line_of_the_settings_is_a_flag(chain: Chain, tmp_path: Path) -> No
 
 
 def test_the_service_needs_nothing_that_the_unit_forbids(chain: Chain, tmp_path: Path) -> None:
+    """Make no system call that the unit forbids."""
     allowed, strace, trace = allowed_calls(SERVICE), program("strace"), tmp_path / "trace"
     settings = given(chain, tmp_path)
     line = [strace, "-f", "-c", "-o", str(trace), "-U", "name", *start_line()]
@@ -132,6 +137,7 @@ def test_the_service_needs_nothing_that_the_unit_forbids(chain: Chain, tmp_path:
 
 
 def test_the_compose_service_is_closed_and_its_command_line_runs(chain: Chain, tmp_path: Path) -> None:
+    """Close the compose service, and serve partners with its command line."""
     assert COMPOSED["profiles"] == ["service"]
     assert COMPOSED["cap_drop"] == ["ALL"]
     assert COMPOSED["read_only"] is True
@@ -170,6 +176,7 @@ def proxied(folder: Path, services: list[ServiceProcess], port: int) -> list[str
 
 
 def test_behind_the_proxy_one_service_may_die(chain: Chain, tmp_path: Path) -> None:
+    """Serve every request behind the proxy when one of two services dies, repeated ones with equal bytes."""
     books = sqlite_url(tmp_path / "books.sqlite")
     followed(database := Database(books), chain.url)
     port = free_port()

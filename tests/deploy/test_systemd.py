@@ -45,12 +45,14 @@ def unit(tmp_path: Path) -> Path:
 
 
 def test_systemd_accepts_the_units_and_the_drop_in(unit: Path) -> None:
+    """Accept the units and the drop-in by systemd without a word."""
     for unit_path in (unit, unit.with_name(LEDGER.name), unit.with_name(SERVICE.name)):
         assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", unit_path) == ""
 
 
 @pytest.mark.parametrize("unit_file", [UNIT, LEDGER, SERVICE], ids=lambda file: file.stem)
 def test_the_unit_is_well_confined(unit_file: Path) -> None:
+    """Confine each unit to an exposure of at most 3.0."""
     text = output_of(program("systemd-analyze", "systemd"), "security", "--offline=true", unit_file)
     match = re.search(rf"exposure level for {re.escape(unit_file.name)}: ([0-9.]+)", text)
     assert match is not None, text
@@ -58,6 +60,7 @@ def test_the_unit_is_well_confined(unit_file: Path) -> None:
 
 
 def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> None:
+    """Make no system call that the node's unit forbids."""
     allowed, strace, trace = allowed_calls(UNIT), program("strace"), tmp_path / "trace"
     flags = ("--dev", "--dev-seal=instant", "--rpc-port=0", "--port=0", "--prometheus-port=0", "--tmp")
     traced = (strace, "-f", "-c", "-o", str(trace), "-U", "name", sys.executable, "-m", "cfnode", "run")
@@ -80,6 +83,7 @@ def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> No
 
 
 def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) -> None:
+    """Start ready with the unit's command line and environment, and stop by its signal."""
     settings = variables(values(UNIT, "Environment"))
     settings |= variables((UNIT.parent / "cfnode.env").read_text().splitlines())
     (start,) = values(UNIT, "ExecStart")
@@ -95,6 +99,7 @@ def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) 
 
 
 def test_the_drop_in_gives_the_node_a_broker(tmp_path: Path) -> None:
+    """Give the node a broker by the drop-in, at each start of the service."""
     key = tmp_path / "credentials" / "signing_key_file"
     key.parent.mkdir()
     key.write_text("//Alice")

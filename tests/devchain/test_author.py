@@ -31,6 +31,7 @@ def times(rig: Rig) -> list[int]:
 
 
 async def test_each_slot_is_sealed_by_the_authority_whose_turn_it_is(make_rig: MakeRig) -> None:
+    """Seal each slot with the key of the authority whose turn it is."""
     keys = well_known(3)
     rig = await make_rig(authorities=keys)
     publics = [key.aura.public for key in keys]
@@ -43,6 +44,7 @@ async def test_each_slot_is_sealed_by_the_authority_whose_turn_it_is(make_rig: M
 
 
 async def test_slots_of_authorities_in_other_processes_are_skipped(make_rig: MakeRig) -> None:
+    """Skip the slots of authorities whose keys this process lacks, and fail where it has none."""
     keys = well_known(3)
     rig = await make_rig(authorities=keys)
     rig.author._keys.pop(keys[1].aura.public)
@@ -56,6 +58,7 @@ async def test_slots_of_authorities_in_other_processes_are_skipped(make_rig: Mak
 async def test_an_instant_chain_seals_a_first_block_and_then_one_for_each_transaction(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:
+    """Seal a first block, and then one for each transaction, which is final at once."""
     rig = await make_rig(seal="instant")
     nursery.start_soon(rig.pool.run)
     nursery.start_soon(rig.author.run)
@@ -69,6 +72,7 @@ async def test_an_instant_chain_seals_a_first_block_and_then_one_for_each_transa
 
 
 async def blocks_until(rig: Rig, number: int) -> None:
+    """Wait until a block with this number is final."""
     with rig.chain.subscribe() as events:
         while rig.chain.finalized.number < number:
             await events.__anext__()
@@ -77,6 +81,7 @@ async def blocks_until(rig: Rig, number: int) -> None:
 async def test_a_transaction_that_the_pool_does_not_offer_in_time_is_in_the_next_block(
     make_rig: MakeRig, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Include a transaction in the next block where the pool offers it late."""
     rig = await make_rig(seal="instant")
     nursery.start_soon(rig.pool.run)
     nursery.start_soon(rig.author.run)
@@ -92,6 +97,7 @@ async def test_a_transaction_that_the_pool_does_not_offer_in_time_is_in_the_next
 async def test_an_instant_chain_takes_a_burst_together_and_makes_no_empty_block(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:
+    """Include a burst of transactions in one block, and seal no empty one after it."""
     rig = await make_rig(seal="instant")
     for n in range(600):  # more than a listener's queue holds
         await rig.pool.submit(tx("alice", n))
@@ -107,6 +113,7 @@ async def test_an_instant_chain_takes_a_burst_together_and_makes_no_empty_block(
 async def test_a_steady_pace_takes_slot_after_slot_of_its_own_time(
     make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Seal slot after slot of the chain's own time at a steady pace."""
     rig = await make_rig(seal="slots", block_time_ms=500)
     start = trio.current_time()
     nursery.start_soon(rig.pool.run)
@@ -118,6 +125,7 @@ async def test_a_steady_pace_takes_slot_after_slot_of_its_own_time(
 
 
 async def blocks_seen(rig: Rig, number: int) -> None:
+    """Wait until the best block has this number."""
     with rig.chain.subscribe() as events:
         while rig.chain.best.number < number:
             await events.__anext__()
@@ -126,6 +134,7 @@ async def blocks_seen(rig: Rig, number: int) -> None:
 async def test_at_six_seconds_the_chain_runs_in_real_time(
     make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Seal a block in each slot of real time at six seconds a block."""
     begin = trio.current_time()
     clock = ChainClock(wall_ms=lambda: NOW + 2_000 + round((trio.current_time() - begin) * 1000))
     rig = await make_rig(seal="slots", clock=clock)
@@ -143,6 +152,7 @@ async def test_when_the_reserve_is_used_up_one_warning_is_logged_and_the_chain_c
     autojump_clock: trio.testing.MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Log one warning when the reserve of time is used up, and go on in real time."""
     begin = trio.current_time()
 
     def wall() -> int:
@@ -161,6 +171,7 @@ async def test_when_the_reserve_is_used_up_one_warning_is_logged_and_the_chain_c
 
 
 async def test_a_jump_skips_time_and_never_passes_the_real_one(rig: Rig) -> None:
+    """Skip time by a jump, and never pass the real time."""
     await rig.block()
     assert rig.author.jump(24 * 3600 * 1000) == times(rig)[0] + SLOT_MS + 24 * 3600 * 1000
     await rig.block()
@@ -176,6 +187,7 @@ async def test_a_jump_skips_time_and_never_passes_the_real_one(rig: Rig) -> None
 
 
 async def test_a_block_can_be_built_on_any_block_of_the_tree(rig: Rig) -> None:
+    """Build a block on any block of the tree, and refuse an unknown parent."""
     first, second = await rig.blocks(2)
     fork = await rig.block(tx("bob", 0), on=first)
     assert rig.chain.header(fork).parent_hash == first  # type: ignore[union-attr]
@@ -186,6 +198,7 @@ async def test_a_block_can_be_built_on_any_block_of_the_tree(rig: Rig) -> None:
 
 
 async def test_a_manual_block_names_the_refused_transactions(rig: Rig) -> None:
+    """Name the transactions that a manual block refused, with the reason."""
     made = await rig.author.new_block(None, [tx("alice", 0), tx("alice", 5), tx("poor", 0)])
     assert made.taken == 1
     assert [reason for _, reason in made.refused] == [
@@ -195,6 +208,7 @@ async def test_a_manual_block_names_the_refused_transactions(rig: Rig) -> None:
 
 
 async def test_the_author_funds_new_accounts(make_rig: MakeRig) -> None:
+    """Fund listed accounts by inherent data of the next block."""
     rig = await make_rig(funded=[account("alice")])
     (_, _, (name, data)) = rig.author._inherents(1)
     cursor = ByteCursor(data)
@@ -209,6 +223,7 @@ async def test_the_author_funds_new_accounts(make_rig: MakeRig) -> None:
 async def test_a_failed_block_stops_no_later_block(
     make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Seal the next block after failed ones: an executor that dies must not stop the chain."""
     from cfnode.runtime.calls import ExecutorDied
 
     rig = await make_rig(seal="slots", block_time_ms=500)
@@ -233,6 +248,7 @@ async def test_a_failed_block_stops_no_later_block(
 async def test_a_long_jump_is_made_in_several_blocks_where_the_runtime_reports_missed_slots(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Split a long jump into several blocks where the runtime reports each missed slot."""
     monkeypatch.setattr("cfnode.devchain.author.LAST_SEEN_SLOT", b"data last")
     await rig.block(tx("alice", 0, put("last", "\0" * 8)))
     before = rig.chain.best
@@ -247,6 +263,7 @@ async def test_a_long_jump_is_made_in_several_blocks_where_the_runtime_reports_m
 
 
 async def test_a_long_jump_is_one_block_where_it_does_not(rig: Rig) -> None:
+    """Jump in one block where the runtime reports no missed slots."""
     await rig.block()
     rig.author.jump(30 * MAX_SLOTS_LEFT_OUT * SLOT_MS)
     await rig.block()

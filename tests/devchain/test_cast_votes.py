@@ -21,11 +21,13 @@ BLOCK = bytes([7]) * 32
 
 
 def vote(number: int, stage: int, set_id: int = 3, key: Keypair = ALICE) -> Vote:
+    """Return a signed vote."""
     payload = sign_payload(BLOCK, 1, number, set_id, stage)
     return Vote(number, set_id, stage, BLOCK, 1, key.sign(payload), key.public)
 
 
 def test_a_vote_is_cast_once_and_not_in_an_earlier_round(tmp_path: Path) -> None:
+    """Allow each vote once, and none in an earlier round or set, after loading the record again."""
     path = tmp_path / "cast-votes"
     record = CastVotes.load(path)
     assert record.allows(0, 1, PREVOTE, ALICE.public)
@@ -49,6 +51,7 @@ def test_a_vote_is_cast_once_and_not_in_an_earlier_round(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"nonsense", b"\x00\x04\x01"])
 def test_a_damaged_record_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Refuse a damaged record: an authority without it could vote twice."""
     path = tmp_path / "cast-votes"
     path.write_bytes(content)
     with pytest.raises(CastVotesError, match=r"is damaged .* purge the chain"):
@@ -64,15 +67,18 @@ class Tree:
     finalized = BlockRef(bytes(32), 0)
 
     def parent(self, block: bytes) -> bytes | None:
+        """Return genesis for the two blocks."""
         return bytes(32) if block in (BLOCK, OTHER) else None
 
     def header(self, block_hash: bytes) -> None:
-        return None
+        """Return none: no header is needed here."""
 
     def descends_from_finalized(self, block: bytes) -> bool:
+        """Return whether it is one of the two blocks."""
         return block in (BLOCK, OTHER)
 
     def block_ref(self, block: bytes) -> BlockRef:
+        """Return genesis."""
         return self.finalized
 
 
@@ -85,6 +91,7 @@ class Gossip:
         self.rounds.begin(AuthoritySet(3, ((ALICE.public, 1), (BOB.public, 1))))
 
     def cast(self, vote: Vote) -> None:
+        """Keep a vote, and add it to the rounds."""
         self.sent.append(vote)
         self.rounds.add(vote, vote.encode())
         self.rounds.advance()
@@ -101,6 +108,7 @@ async def started(path: Path) -> tuple[RoundVoter, Gossip]:
 
 
 async def test_after_a_restart_the_same_votes_are_cast_in_the_same_round(tmp_path: Path) -> None:
+    """Cast after a restart the votes of before in their rounds, and none for another block."""
     path = tmp_path / "cast-votes"
     alice, gossip = await started(path)
     for stage in (PREVOTE, PRECOMMIT):

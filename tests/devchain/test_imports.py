@@ -18,6 +18,7 @@ print(json.dumps(sorted(name for name in sys.modules if name.startswith("cfnode.
 
 
 def imported(more: str = "") -> list[str]:
+    """Return the modules of the development runtime that a process has imported."""
     line = [sys.executable, "-c", PROGRAM.format(more=more)]
     printed = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     names: list[str] = json.loads(printed)
@@ -25,6 +26,7 @@ def imported(more: str = "") -> list[str]:
 
 
 def test_a_node_imports_the_development_runtime_only_to_make_its_genesis() -> None:
+    """Import the development runtime only to make its genesis: other nodes would start later for nothing."""
     assert imported() == ["cfnode.devchain.runtime.release_names", "cfnode.devchain.runtime.well_known"]
     with_genesis = imported("cfnode.devchain.chain.load_spec('dev', None, ())")
     assert {"cfnode.devchain.runtime.frame", "cfnode.devchain.runtime.runtime"} <= set(with_genesis)

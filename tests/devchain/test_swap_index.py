@@ -19,6 +19,7 @@ ETHER = 10**18
 
 
 async def test_a_deposit_is_found_by_all_its_names(tmp_path: Path) -> None:
+    """Find a deposit by channel, transaction and swap request, and nothing under another number."""
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
@@ -39,6 +40,7 @@ async def test_a_deposit_is_found_by_all_its_names(tmp_path: Path) -> None:
 
 
 async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
+    """Find events of blocks before the index began."""
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
@@ -55,6 +57,7 @@ async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
 async def test_an_error_in_the_index_costs_it_a_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Restart an index that failed, log the bug, and lose no block."""
     monkeypatch.setattr(restarts, "RESTART_PAUSE_S", 0.05)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account
@@ -76,6 +79,7 @@ async def test_an_error_in_the_index_costs_it_a_moment(
 
 
 async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drop the oldest blocks from the index once it is full."""
     monkeypatch.setattr(swap_index, "MAX_INDEX_ENTRIES", 6)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
         await reach(node, 1)  # which pays the broker's account

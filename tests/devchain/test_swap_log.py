@@ -15,11 +15,13 @@ ETHER = 10**18
 
 
 def egress(name: str, number: int, amount: int) -> BlockEvent:
+    """Return the event of a scheduled payout."""
     fields = {"swap_request_id": 1, "egress_id": ("Ethereum", number), "asset": "Eth", "amount": amount}
     return BlockEvent("Swapping", name, fields)
 
 
 def sent(broadcast: int, *numbers: int) -> BlockEvent:
+    """Return the event of a batch that is sent."""
     ids = [("Ethereum", number) for number in numbers]
     return BlockEvent(
         "EthereumIngressEgress", "BatchBroadcastRequested", {"broadcast_id": broadcast, "egress_ids": ids}
@@ -27,15 +29,18 @@ def sent(broadcast: int, *numbers: int) -> BlockEvent:
 
 
 def ended(name: str, broadcast: int) -> BlockEvent:
+    """Return the event of a broadcast's end."""
     return BlockEvent("EthereumBroadcaster", name, {"broadcast_id": broadcast})
 
 
 def fallback(amount: int) -> BlockEvent:
+    """Return the event of a requested fallback."""
     fields = {"asset": "Eth", "amount": amount, "destination_address": PLACE, "broadcast_id": 9}
     return BlockEvent("EthereumIngressEgress", "TransferFallbackRequested", fields)
 
 
 def test_of_a_batch_the_transfer_that_failed_is_not_logged_as_paid() -> None:
+    """Log the failed transfer of a batch with its command, and the others as arrived."""
     lines = SwapLines()
     payouts = [egress("SwapEgressScheduled", 1, 1 * ETHER), egress("RefundEgressScheduled", 2, 11 * ETHER)]
     assert list(lines.of(5, [*payouts, sent(7, 1, 2)])) == []
@@ -48,6 +53,7 @@ def test_of_a_batch_the_transfer_that_failed_is_not_logged_as_paid() -> None:
 
 
 def test_an_aborted_transaction_and_a_payout_too_small_to_be_sent() -> None:
+    """Log an aborted transaction, and a payout that is too small to be sent."""
     lines = SwapLines()
     ignored = {"swap_request_id": 3, "asset": "Usdc", "amount": 12_000, "reason": "…"}
     block = [egress("SwapEgressScheduled", 1, ETHER // 2), sent(7, 1), ended("BroadcastAborted", 7)]
@@ -58,6 +64,7 @@ def test_an_aborted_transaction_and_a_payout_too_small_to_be_sent() -> None:
 
 
 def test_a_boosted_deposit_has_the_sum_of_its_parts_and_an_unknown_form_no_line() -> None:
+    """Log a boosted deposit with the sum of its parts, and nothing for fields of an unknown form."""
     boosted: dict[str, Any] = {
         "asset": "Eth",
         "amounts": [("BoostPool", ETHER), ("LendingPool", ETHER)],
@@ -80,6 +87,7 @@ def test_a_boosted_deposit_has_the_sum_of_its_parts_and_an_unknown_form_no_line(
 def test_swaps_of_the_chain_itself_have_no_line_and_what_is_kept_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Log no swap of the chain itself, and follow at most a fixed number of swaps."""
     monkeypatch.setattr(swap_log, "MAX_FOLLOWED_SWAPS", 1)
     lines = SwapLines()
     kinds = {1: "NetworkFee", 2: ("Regular", {}), 3: ("RegularNoNetworkFee", {})}

@@ -23,6 +23,7 @@ def author_of(rig: Rig) -> Author:
 
 
 async def until_best(rig: Rig, number: int) -> None:
+    """Wait until the best block has this number."""
     with rig.chain.subscribe() as events:
         while rig.chain.best.number < number:
             await anext(events)
@@ -31,6 +32,7 @@ async def until_best(rig: Rig, number: int) -> None:
 async def test_an_isolated_author_waits_for_the_slots_of_others(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Wait for the slots of the other author, and seal only its own."""
     rig = await make_rig(authorities=KEYS)
     async with trio.open_nursery() as nursery:
         began = trio.current_time()
@@ -46,6 +48,7 @@ async def test_an_isolated_author_waits_for_the_slots_of_others(
 async def test_a_block_of_another_author_brings_the_next_one_of_ours_earlier(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Seal sooner after a block of the other author: its slot needs no waiting."""
     rig = await make_rig(authorities=KEYS)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(author_of(rig).run)

@@ -17,6 +17,7 @@ from tests.node.mini import Rig, tx, voter_set, voters_of
 
 
 def weighted(*weights: int) -> tuple[AuthorityKeys, ...]:
+    """Return authorities with these weights."""
     return tuple(
         AuthorityKeys(keys.aura, keys.grandpa, weight)
         for keys, weight in zip(well_known(len(weights)), weights, strict=True)
@@ -24,10 +25,12 @@ def weighted(*weights: int) -> tuple[AuthorityKeys, ...]:
 
 
 async def settle() -> None:
+    """Wait until all tasks are blocked."""
     await trio.testing.wait_all_tasks_blocked()
 
 
 def justification_of(rig: Rig, block: bytes) -> Justification:
+    """Return the justification of a block."""
     ((engine, encoded),) = rig.chain.justifications(block)
     assert engine == ENGINE
     return Justification.decode(encoded)
@@ -39,6 +42,7 @@ async def follow(rig: Rig) -> None:
 
 
 async def test_finality_stays_two_blocks_behind(rig: Rig) -> None:
+    """Finalize two blocks behind the head."""
     for number in range(1, 6):
         await rig.block()
         await follow(rig)
@@ -46,6 +50,7 @@ async def test_finality_stays_two_blocks_behind(rig: Rig) -> None:
 
 
 async def test_the_voter_task_follows_the_chain(rig: Rig, nursery: trio.Nursery) -> None:
+    """Finalize new blocks in the voter's task."""
     nursery.start_soon(rig.finality.run)
     with rig.chain.subscribe() as events:
         await rig.blocks(4)
@@ -55,6 +60,7 @@ async def test_the_voter_task_follows_the_chain(rig: Rig, nursery: trio.Nursery)
 
 
 async def test_the_justification_can_be_verified(make_rig: MakeRig) -> None:
+    """Justify a block so that the voters' set verifies it, and no other set does."""
     keys = weighted(1, 2, 3)
     rig = await make_rig(authorities=keys)
     block = await rig.block(final=True)
@@ -65,6 +71,7 @@ async def test_the_justification_can_be_verified(make_rig: MakeRig) -> None:
 
 
 async def test_held_finality_catches_up_when_released_and_obeys_on_demand(rig: Rig) -> None:
+    """Hold finality, finalize one block on demand, and catch up once released."""
     rig.finality.hold()
     hashes = await rig.blocks(5)
     await follow(rig)
@@ -87,6 +94,7 @@ async def test_held_finality_catches_up_when_released_and_obeys_on_demand(rig: R
 async def test_silence_counts_by_weight(
     make_rig: MakeRig, weights: Sequence[int], silent: Sequence[int], final: bool
 ) -> None:
+    """Count silent authorities by weight: without more than two thirds nothing becomes final."""
     rig = await make_rig(authorities=weighted(*weights))
     rig.finality.silence(silent)
     hashes = await rig.blocks(3)
@@ -103,6 +111,7 @@ async def test_silence_counts_by_weight(
 async def test_a_change_of_voters_is_finalized_by_the_old_ones_and_then_the_new_ones_vote(
     make_rig: MakeRig,
 ) -> None:
+    """Finalize a change of voters by the old ones before the new ones vote."""
     old, new = weighted(1, 1), weighted(1, 1, 1, 7)[2:]
     rig = await make_rig(authorities=old)
     every = {keys.grandpa.public: keys.grandpa for keys in (*old, *new)}
@@ -126,6 +135,7 @@ async def test_a_change_of_voters_is_finalized_by_the_old_ones_and_then_the_new_
 
 
 async def test_two_changes_on_the_way_are_taken_one_by_one(make_rig: MakeRig) -> None:
+    """Finalize two changes on the way one by one, each by the voters of its time."""
     sets = [weighted(1), weighted(2), weighted(3)]
     rig = await make_rig(authorities=sets[0])
     changes = [await rig.block(tx("alice", n, voters_of(keys))) for n, keys in enumerate(sets[1:])]
@@ -138,6 +148,7 @@ async def test_two_changes_on_the_way_are_taken_one_by_one(make_rig: MakeRig) ->
 
 
 async def test_votes_by_unknown_keys_or_for_another_block_finalize_nothing(rig: Rig) -> None:
+    """Refuse justifications by unknown keys, for another block, or malformed; none finalizes a block."""
     first, second = await rig.blocks(2)
     good = rig.finality.justification(rig.chain.best, await rig.chain.voters(), 1)
     strangers = {keys.grandpa.public: keys.grandpa for keys in well_known(3)[1:]}
@@ -153,6 +164,7 @@ async def test_votes_by_unknown_keys_or_for_another_block_finalize_nothing(rig: 
 
 
 async def test_a_final_block_needs_no_second_vote(rig: Rig) -> None:
+    """Do nothing for a block that is final already: it needs no second justification."""
     blocks = await rig.blocks(3)
     await rig.finality.finalize(blocks[-1])
     await rig.finality.finalize(blocks[0])

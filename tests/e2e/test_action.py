@@ -25,6 +25,7 @@ ACTION = ROOT / "docs" / "guide" / "development-chain-action" / "action.yml"
 
 
 def test_the_action_starts_a_chain_with_a_registered_broker(tmp_path: Path) -> None:
+    """Start a chain with a registered broker by the action's own steps."""
     text = ACTION.read_text()
     (install,) = re.findall(r"^      run: (\S.*pip install.*)$", text, re.MULTILINE)
     assert install == 'python -m pip install "$PACKAGE"'

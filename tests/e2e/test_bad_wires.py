@@ -22,6 +22,7 @@ DELAY, LOSS = 0.025, 0.02
 
 @pytest.fixture
 def wired() -> Iterator[tuple[Switch, list[Machine]]]:
+    """Yield five machines whose wires delay and lose frames."""
     try:
         with machines(5) as made:
             switch = Switch(made, delay=DELAY, loss=LOSS)
@@ -35,6 +36,7 @@ def wired() -> Iterator[tuple[Switch, list[Machine]]]:
 def test_many_epochs_over_bad_wires_and_a_partition_that_heals(
     wired: tuple[Switch, list[Machine]], cfnode: Cfnode, tmp_path: Path
 ) -> None:
+    """Finalize many epochs over bad wires, and catch up after a partition."""
     switch, made = wired
 
     def partition(authority: Site, others: list[Site]) -> None:

@@ -74,6 +74,7 @@ class Place:
     done: str = ""
 
     def file(self, name: str) -> Path:
+        """Return the file of a token."""
         return self.folder / name
 
     def run(self, path: tuple[str, ...], *flags: str, **variables: str) -> Result:
@@ -107,6 +108,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def fund_provider(place: Place) -> None:
+    """Fund the provider by a deposit."""
+
     def call(method: str, *params: str) -> Any:
         line = ["rpc", method, *params, f"--node={place.node.url}", f"--token-file={place.file('ops')}"]
         done = CliRunner().invoke(cli, line)
@@ -126,6 +129,7 @@ def client(place: Place, node: str, broker: str) -> SwapSDK:
 
 
 def open_channel(sdk: SwapSDK, *, pays: bool = False) -> str:
+    """Open a channel, pay into it if asked for, and return its id."""
     terms = FillOrKillParams(REFUND, 100, min_price="0")
     channel = sdk.request_deposit_address("Bitcoin", "BTC", "Ethereum", "ETH", EVM, 10_000_000, terms)
     if pays:
@@ -134,6 +138,7 @@ def open_channel(sdk: SwapSDK, *, pays: bool = False) -> str:
 
 
 def test_every_command_that_calls_a_node_takes_a_token() -> None:
+    """Offer a token to every command that calls a node, and play one of each here."""
     with click.Context(cli) as ctx:
         flags_by_path = {
             path: {opt for param in command.params for opt in param.opts}
@@ -146,6 +151,7 @@ def test_every_command_that_calls_a_node_takes_a_token() -> None:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_a_command_sends_the_token_of_its_file(place: Place, path: tuple[str, ...]) -> None:
+    """Send the token of a command's file, and print it nowhere."""
     done = place.run(path, f"--token-file={place.file('ops')}")
     assert done.exit_code == ENDS.get(path, 0), done.output
     assert "token" not in done.output
@@ -153,6 +159,7 @@ def test_a_command_sends_the_token_of_its_file(place: Place, path: tuple[str, ..
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_a_command_without_a_token_says_what_to_do(place: Place, path: tuple[str, ...]) -> None:
+    """Say what to do without a token or with an unknown one, which is not repeated."""
     for variables in ({}, {"CFNODE_TOKEN": "an-unknown-token-0123456789"}):
         done = place.run(path, **variables)
         assert done.exit_code == 5, done.output
@@ -161,6 +168,7 @@ def test_a_command_without_a_token_says_what_to_do(place: Place, path: tuple[str
 
 
 def test_the_more_explicit_source_of_a_token_counts(place: Place, tmp_path: Path) -> None:
+    """Prefer the more explicit source of a token, and refuse a token within a configuration file."""
     watch, ops, unknown = (str(place.file(name)) for name in ("watch", "ops", "all"))
     path = ("rpc",)
     assert place.run(path, CFNODE_TOKEN_FILE=watch).exit_code == 0
@@ -175,6 +183,7 @@ def test_the_more_explicit_source_of_a_token_counts(place: Place, tmp_path: Path
 
 
 def test_a_file_that_is_no_token_is_an_error_without_its_content(place: Place) -> None:
+    """Refuse a file that is no token without a word of its content."""
     done = place.run(("rpc",), f"--token-file={place.file('all')}")
     assert done.exit_code == 3
     assert "--token-file: " in done.output
@@ -183,6 +192,7 @@ def test_a_file_that_is_no_token_is_an_error_without_its_content(place: Place) -
 
 
 def test_a_method_that_the_token_does_not_open_names_the_group(place: Place) -> None:
+    """Name the group that a method requires, in commands and the SDK."""
     done = place.run(("dev", "seal"), f"--token-file={place.file('watch')}")
     assert done.exit_code == 1
     assert "a token of the group admin is required" in done.output
@@ -193,6 +203,7 @@ def test_a_method_that_the_token_does_not_open_names_the_group(place: Place) -> 
 
 
 def test_a_token_of_the_environment_is_for_no_public_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the environment's token to no public node: it would leak there."""
     monkeypatch.setenv("CFNODE_TOKEN", TOKENS["ops"])
     assert node_token("http://127.0.0.1:9944") == TOKENS["ops"]
     for network in NETWORKS.values():
@@ -200,6 +211,7 @@ def test_a_token_of_the_environment_is_for_no_public_node(monkeypatch: pytest.Mo
 
 
 def test_a_token_for_a_public_node_is_refused(place: Place) -> None:
+    """Refuse a token for a public node, and a broker's token without a broker."""
     line = ["swap", "quote", *SWAP, "--network=mainnet", f"--backend={place.node.url}"]
     done = CliRunner().invoke(cli, [*line, f"--token-file={place.file('watch')}"])
     assert (done.exit_code, "a public node gets no token" in done.output) == (2, True)
@@ -208,6 +220,7 @@ def test_a_token_for_a_public_node_is_refused(place: Place) -> None:
 
 
 def test_node_and_broker_have_tokens_of_their_own(place: Place) -> None:
+    """Send node and broker tokens of their own."""
     flags = (f"--broker-token-file={place.file('shop')}", "--json")
     done = place.run(("swap", "request"), *flags, f"--token-file={place.file('watch')}")
     assert done.exit_code == 0, done.output
@@ -218,6 +231,7 @@ def test_node_and_broker_have_tokens_of_their_own(place: Place) -> None:
 def test_the_async_client_and_a_subscription_send_it(
     loop: Run, place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Send the token with the async client and a subscription, and log it nowhere."""
     caplog.set_level(logging.DEBUG)
     url = place.node.url
 

@@ -108,6 +108,7 @@ def running(folder: Path, *arguments: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Yield a chain that was played, its books and service, and a browser that has logged in."""
     folder = tmp_path_factory.mktemp("dashboard")
     url = sqlite_url(folder / "books.sqlite")
     with (
@@ -178,6 +179,7 @@ def smaller(png: bytes) -> bytes:
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple[int, int]) -> None:
+    """Take a swap through its states on the open page, without a reload or a page too wide."""
     chain = site.chain
     channel = chain.broker.open_channel("Eth", "Btc", BTC_ADDRESS, refund_address=EVM_ADDRESS)
     chain.rpc("dev_holdBroadcasts", "Bitcoin", True)
@@ -219,6 +221,7 @@ def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple
     ],
 )
 def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str) -> None:
+    """Find no fault by axe on any page, in any size and theme."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: scripts/peers")
     site.browser.prefer(theme)
@@ -244,6 +247,7 @@ def _details(site: Site) -> list[str]:
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, int]) -> None:
+    """Find the swap by a customer's transaction, with the command that recovers it."""
     (path, _), transactions = _details(site), rows(site.database, "deposits")
     number = int(path.partition("/")[2])
     transaction = next(
@@ -264,6 +268,7 @@ def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, 
 
 
 def test_the_list_is_filtered_and_paged_by_its_form(site: Site) -> None:
+    """Filter the list by its form."""
     site.open("swaps", PHONE)
     site.ask("document.getElementById('state').value = 'refunded'")
     site.ask("setTimeout(() => document.querySelector('form.filter button').click(), 0) && 1")
@@ -277,6 +282,7 @@ def test_the_list_is_filtered_and_paged_by_its_form(site: Site) -> None:
 
 
 def test_the_theme_is_chosen_by_its_buttons(site: Site) -> None:
+    """Choose the theme by its buttons, and stay on the page."""
     site.browser.prefer("light")
     for theme, ground in (("dark", "rgb(18, 21, 23)"), ("light", "rgb(246, 246, 243)"), ("auto", None)):
         site.open("partners")
@@ -288,6 +294,7 @@ def test_the_theme_is_chosen_by_its_buttons(site: Site) -> None:
 
 
 def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(site: Site) -> None:
+    """Reach everything by keyboard with a visible focus, and skip to the content."""
     site.open("figures")
     site.browser.press(TAB)
     assert site.ask("document.activeElement.className") == "skip"
@@ -309,6 +316,7 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(site: Site) -> 
 
 
 def test_a_page_that_is_replaced_keeps_focus_and_what_was_opened(site: Site) -> None:
+    """Keep focus and what was opened when the page is replaced."""
     first = site.chain.broker.open_channel("Btc", "Eth", EVM_ADDRESS, refund_address=BTC_ADDRESS)
     site.chain.new_block()
     site.chain.finalize()
@@ -326,6 +334,7 @@ def test_a_page_that_is_replaced_keeps_focus_and_what_was_opened(site: Site) -> 
 
 
 def test_the_code_of_a_channel_is_its_address(site: Site) -> None:
+    """Draw a channel's address as its code, byte for byte."""
     site.open("channels")
     link = site.ask("document.querySelector('.channel-list a').getAttribute('href')")
     site.open(link.removeprefix("/web/"))
@@ -347,6 +356,7 @@ def test_the_code_of_a_channel_is_its_address(site: Site) -> None:
 
 
 def test_the_controls_play_a_failure_and_the_page_has_the_command_that_recovers_it(site: Site) -> None:
+    """Play a failure by the controls, and recover it by the command that the page prints."""
     chain = site.chain
     receiver = "0x" + "5f" * 20
     channel = chain.broker.open_channel("Btc", "Eth", receiver, refund_address=BTC_ADDRESS)
@@ -377,6 +387,7 @@ def test_the_controls_play_a_failure_and_the_page_has_the_command_that_recovers_
 
 
 def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) -> None:
+    """List each block's events and extrinsics as the chain has them, and refuse unknown blocks."""
     block = site.chain.rpc("chain_getBlockHash", 30)
     events = [f"{event['pallet']}.{event['name']}" for event in site.chain.events(block)]
     for path in ("blocks/30", f"blocks/{block}"):
@@ -394,6 +405,7 @@ def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) 
 
 
 def test_the_figures_are_drawn_and_written(site: Site) -> None:
+    """Draw the figures in the colors of their legend."""
     site.open("figures?days=7")
     assert site.ask("document.querySelectorAll('figure svg').length") == 4
     assert site.ask("document.querySelectorAll('figure svg .bar rect').length") > 0

@@ -43,6 +43,7 @@ def remark(node: NodeProcess) -> None:
 
 
 def nonce_of_bob(node: NodeProcess) -> int:
+    """Return the next nonce of //Bob."""
     return int(node.call("system_accountNextIndex", encode(BOB.public)))
 
 
@@ -81,6 +82,7 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path, cfnode: Cfnode) -> Path
 
 @pytest.fixture
 def original(spec: Path, tmp_path: Path) -> Iterator[NodeProcess]:
+    """Yield the chain that is copied."""
     flags = "--dev-authorities=//Alice,//Bob", f"--base-path={tmp_path / 'original'}"
     with running_node(tmp_path, f"--chain={spec}", *FLAGS, *flags) as node:
         yield node
@@ -89,6 +91,7 @@ def original(spec: Path, tmp_path: Path) -> Iterator[NodeProcess]:
 def test_a_fork_goes_on_from_the_data_of_the_other_chain(
     original: NodeProcess, spec: Path, tmp_path: Path, cfnode: Cfnode
 ) -> None:
+    """Export one state from database and node, and continue it as a chain with other authorities."""
     for _ in range(2):
         remark(original)
     time_before = time_of_best(original)
@@ -130,6 +133,7 @@ def test_a_fork_goes_on_from_the_data_of_the_other_chain(
 
 
 def test_without_a_whole_state_there_is_nothing_to_export(tmp_path: Path, cfnode: Cfnode) -> None:
+    """Export nothing where no whole state is, with the reason, and leave no file."""
     base = f"--base-path={tmp_path / 'base'}"
     missing = cfnode("export-state", "--chain=berghain", base)
     assert (missing.returncode, missing.stdout) == (1, "")
@@ -147,6 +151,7 @@ def test_without_a_whole_state_there_is_nothing_to_export(tmp_path: Path, cfnode
 def test_a_jump_of_a_week_takes_a_block_a_day_in_the_official_runtime(
     berghain_spec: Path, tmp_path: Path, cfnode: Cfnode
 ) -> None:
+    """Jump a week in eight blocks in the official runtime, which reports each missed slot."""
     mine = tmp_path / "mine.json"
     made = cfnode("build-spec", f"--chain={berghain_spec}", "-o", str(mine))
     assert "Reputation.Penalties: 1 removed, 1 written" in made.stderr.splitlines()

@@ -73,6 +73,7 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
 
 
 def play(page: str, home: Path) -> Played:
+    """Follow a page on a chain of its own; return what was printed and what the chain holds."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     (home / "guide.sh").write_text(script(page, port))
@@ -138,6 +139,7 @@ def followed(home: Path) -> str:
 def test_a_block_prints_the_documented_output(
     follow: Callable[[str], Played], page: str, block: Block
 ) -> None:
+    """Print what the page documents under a block."""
     assert block.output is not None
     printed = follow(page).printed[block]
     if faults := differences(block.output, printed):
@@ -148,6 +150,7 @@ def test_a_block_prints_the_documented_output(
 
 
 def test_a_page_that_lies_is_noticed() -> None:
+    """Notice a page that differs by a number, a character or a line."""
     documented = "7 Swapping.SwapExecuted\n0x…ff\n"
     assert differences(documented, "7 Swapping.SwapExecuted\n0x12ff\n") == []
     assert differences(documented, "8 Swapping.SwapExecuted\n0x12ff\n") != []
@@ -157,12 +160,14 @@ def test_a_page_that_lies_is_noticed() -> None:
 
 
 def test_each_section_is_a_scenario_and_shows_what_it_prints() -> None:
+    """Make each section of the pages a scenario that prints something."""
     sections = [block for page in PAGES for block in blocks_of(page_of(page))]
     assert {block.scenario for block in sections if block.output} == set(scenarios())
     assert {block.scenario for block in sections} == set(scenarios())
 
 
 def test_the_index_leads_to_each_section() -> None:
+    """Link each section from the index."""
     text = GUIDE.read_text()
     for page in PAGES:
         for block in blocks_of(page_of(page)):
@@ -170,6 +175,7 @@ def test_the_index_leads_to_each_section() -> None:
 
 
 def test_a_fallback_is_offered_twice_with_another_signature(follow: Callable[[str], Played]) -> None:
+    """Offer a fallback twice, with another signature for an equal call."""
     printed = follow("failures").printed
     section = "".join(text for block, text in printed.items() if block.section.endswith("fails (Ethereum)"))
     offers = re.findall(r'"data": "([0-9a-f]+)"', section)
@@ -182,6 +188,7 @@ def test_a_fallback_is_offered_twice_with_another_signature(follow: Callable[[st
 def test_polkadot_api_reads_every_event_as_the_node_does(
     follow: Callable[[str], Played], page: str, node_modules: Path, polkadot: Reader
 ) -> None:
+    """Read every event with @polkadot/api as the node returns it."""
     played = follow(page)
     read = polkadot.read(played.metadata, [data for data, _ in played.blocks])
     for (_, ours), events in zip(played.blocks, read, strict=True):
@@ -191,6 +198,7 @@ def test_polkadot_api_reads_every_event_as_the_node_does(
 
 
 def test_a_page_is_written_anew_where_it_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a page anew where it is wrong, and keep its ellipses."""
     path = tmp_path / "scenarios" / "a.md"
     path.parent.mkdir()
     (tmp_path / "scenarios.md").write_text("# Index\n")

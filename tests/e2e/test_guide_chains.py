@@ -29,10 +29,12 @@ def start_of(commands: str) -> tuple[str, str]:
 
 
 def final(node: NodeProcess) -> int:
+    """Return the number of the final block."""
     return int(node.call("chain_getHeader", node.call("chain_getFinalizedHead"))["number"], 16)
 
 
 def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> None:
+    """Inspect and run a copy of the official chain by the page's block."""
     (tmp_path / "berghain.chainspec.raw.json").symlink_to(berghain_spec)
     before, run = start_of(block(CHAINS, "cfnode inspect-runtime"))
     printed = Shell(tmp_path).run(before)
@@ -43,6 +45,7 @@ def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> No
 
 
 def test_a_swap_in_the_real_runtime(berghain_spec: Path, tmp_path: Path) -> None:
+    """Swap in the real runtime by the page's blocks."""
     (tmp_path / "berghain.chainspec.raw.json").symlink_to(berghain_spec)
     Shell(tmp_path).run(block(REAL, "cfnode build-spec"))
     with started_by(tmp_path, block(REAL, "cfnode run --chain")) as node:
@@ -55,6 +58,7 @@ def test_a_swap_in_the_real_runtime(berghain_spec: Path, tmp_path: Path) -> None
 
 @only_whole
 def test_a_copy_of_a_running_chains_state(tmp_path: Path) -> None:
+    """Run a copy of a running chain's state by the page's block."""
     shell = Shell(tmp_path)
     shell.run("cfnode export-chain-spec --dev --dev-authorities 2 -o original.json")
     base, spec = f"--base-path={tmp_path}/.local/share/cfnode", f"--chain={tmp_path}/original.json"
@@ -69,6 +73,7 @@ def test_a_copy_of_a_running_chains_state(tmp_path: Path) -> None:
 
 @only_whole
 def test_authorities_in_two_processes(tmp_path: Path) -> None:
+    """Finalize by two authorities in two processes, started by the page's block."""
     commands = block(CHAINS, "cfnode export-chain-spec")
     export, alice, bob = re.split(r"^(?=cfnode run)", commands, flags=re.MULTILINE)
     Shell(tmp_path).run(export)
@@ -90,6 +95,7 @@ def test_authorities_in_two_processes(tmp_path: Path) -> None:
 
 
 def test_a_node_for_the_program_in_javascript(tmp_path: Path) -> None:
+    """Start the node of the JavaScript page with a registered broker."""
     with started_by(tmp_path, block("docs/guide/javascript.md", "cfnode run --dev")) as node:
         Shell(tmp_path, node.url).run("cfnode wait --synced --block 1 --timeout 60")
         assert "broker" in Shell(tmp_path, node.url).run("cfnode status")
@@ -99,12 +105,14 @@ def test_a_node_for_the_program_in_javascript(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a node with a broker."""
     flags = ["--dev", "--dev-broker=//Alice", "--dev-block-time=200"]
     with running_node(tmp_path_factory.mktemp("node"), *flags) as process:
         yield process
 
 
 def test_swaps_on_the_command_line(node: NodeProcess, tmp_path: Path) -> None:
+    """Swap on the command line by the SDK page's block, to COMPLETED."""
     shell = Shell(tmp_path, node.url, CFNODE_NETWORK="dev")
     quote, request, watch = block("docs/guide/sdk.md", "cfnode swap quote").splitlines()
     shell.run("cfnode wait --synced --block 1 --timeout 60")

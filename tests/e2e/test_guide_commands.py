@@ -19,6 +19,7 @@ pytestmark = pytest.mark.world
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a node with a broker."""
     flags = ["--dev", "--dev-broker=//Alice", "--dev-seal=instant"]
     with running_node(tmp_path_factory.mktemp("node"), *flags) as process:
         yield process
@@ -26,10 +27,12 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 @pytest.fixture
 def shell(tmp_path: Path, node: NodeProcess) -> Shell:
+    """Return a shell whose commands call the node."""
     return Shell(tmp_path, node.url)
 
 
 def test_the_quick_start_over_json_rpc(shell: Shell, node: NodeProcess) -> None:
+    """Open a channel by the quick start's JSON-RPC call."""
     shell.run("cfnode wait --synced --block 1 --timeout 30")
     printed = shell.run(block("docs/guide/quick-start.md", "cfnode rpc broker_request_swap_deposit_address"))
     assert re.search(r'"address": "0x[0-9a-f]{40}"', printed)
@@ -37,6 +40,7 @@ def test_the_quick_start_over_json_rpc(shell: Shell, node: NodeProcess) -> None:
 
 
 def test_governance(shell: Shell, node: NodeProcess) -> None:
+    """Change a minimum deposit and a pool's fee by the page's block."""
     shell.run(block("docs/guide/development-chain.md", "cfnode rpc dev_govern"))
     minimum = node.call("cf_ingress_egress_environment")["minimum_deposit_amounts"]["Bitcoin"]["BTC"]
     assert int(minimum, 16) == 1_000
@@ -47,18 +51,21 @@ def test_governance(shell: Shell, node: NodeProcess) -> None:
 
 
 def test_a_transaction_that_is_held(shell: Shell) -> None:
+    """Hold a transaction by the page's block."""
     printed = shell.run(block("docs/guide/development-chain.md", "cfnode dev hold Ethereum"))
     assert re.search(r"jumped by 300 seconds: block \d+", printed)
     assert re.search(r"added 1 block: block \d+", printed)
 
 
 def test_a_rotation_of_keys(shell: Shell, node: NodeProcess) -> None:
+    """Rotate the keys by the page's block."""
     before = node.call("cf_eth_vault")
     shell.run(block("docs/guide/development-chain.md", "cfnode dev rotate --json          #"))
     assert node.call("cf_eth_vault")[0] != before[0]
 
 
 def test_the_swap_service(shell: Shell, node: NodeProcess) -> None:
+    """Quote, follow and ask the swap service by its page's blocks."""
     quotes = shell.run(block("docs/guide/swap-service.md", "curl"))
     answer = httpx.get(
         f"{node.url}/v2/quote",
@@ -82,6 +89,7 @@ def test_the_swap_service(shell: Shell, node: NodeProcess) -> None:
 
 
 def test_keys(tmp_path: Path) -> None:
+    """Generate, insert and inspect keys by the page's blocks, and print no phrase."""
     shell = Shell(tmp_path)
     shell.run(block("docs/guide/keys.md", "cfnode key generate --path keys"))
     keystore = tmp_path / ".local/share/cfnode/chains/Chainflip-Berghain/keystore"

@@ -33,6 +33,7 @@ def printed_values(text: str) -> list[object]:
 
 
 def test_from_the_key_to_a_withdrawal(tmp_path: Path) -> None:
+    """Follow a provider's page from the key to a withdrawal."""
     shell = Shell(tmp_path)
     keys = tmp_path / "keys"
     keys.mkdir(mode=0o700)
@@ -76,6 +77,7 @@ def test_from_the_key_to_a_withdrawal(tmp_path: Path) -> None:
 
 
 def test_a_provider_provides_is_traded_against_and_withdraws(tmp_path: Path) -> None:
+    """Provide, trade against it and withdraw as the page prints it, with every unit accounted for."""
     parts = blocks_of(SCENARIO)
     start, first = parts[0].commands.split("\n", 1)
     assert start == "cfnode run --dev --dev-broker //Alice --dev-lp //Bob --dev-seal instant 2> node.log &"

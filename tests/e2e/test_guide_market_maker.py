@@ -18,6 +18,7 @@ PAGE = "docs/guide/market-maker.md"
 
 
 def test_a_strategy_against_a_feed_in_a_file_and_its_replay(tmp_path: Path) -> None:
+    """Play a strategy against a feed in a file, and replay it to the documented report."""
     for program in blocks(PAGE, "python"):
         name, text = program.runnable.removeprefix("# ").split("\n", 1)
         (tmp_path / name).write_text(text)

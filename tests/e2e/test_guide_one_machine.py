@@ -32,6 +32,7 @@ def until_mined(evm: subprocess.Popen[str]) -> str:
 
 
 def test_a_payout_that_failed_is_paid_to_the_wei(tmp_path: Path) -> None:
+    """Pay a failed payout to the wei on one machine, and report it as recovered."""
     require_py_evm()
     shell = Shell(tmp_path)
     with started_by(tmp_path, block(PAGE, "cfnode run --dev --dev-seal instant")) as node:

@@ -28,6 +28,7 @@ def of_a_development_chain(commands: str) -> str:
 
 
 def test_the_official_command_lines(tmp_path: Path) -> None:
+    """Start by the official command lines of the operators' page."""
     shell = Shell(tmp_path)
     shell.run("cfnode export-chain-spec --dev --light -o spec.json")
     (tmp_path / "signing_key_file").write_text(ALICE)
@@ -40,6 +41,7 @@ def test_the_official_command_lines(tmp_path: Path) -> None:
 
 
 def test_a_configuration_file(tmp_path: Path) -> None:
+    """Write, check, show and use a configuration file by the page's block."""
     commands = block(OPERATING, "cfnode config example run")
     *before, run = commands.splitlines(keepends=True)
     example, check, show = before
@@ -56,6 +58,7 @@ def test_a_configuration_file(tmp_path: Path) -> None:
 
 
 def test_completion_for_each_shell(tmp_path: Path) -> None:
+    """Write the completion of three shells, which bash accepts."""
     shell = Shell(tmp_path)
     for folder in (".local/share/bash-completion/completions", ".config/fish/completions", "functions"):
         (tmp_path / folder).mkdir(parents=True)
@@ -72,6 +75,7 @@ def test_completion_for_each_shell(tmp_path: Path) -> None:
 
 
 def test_tokens(tmp_path: Path) -> None:
+    """Require the token of the page's block, and give it by its command."""
     commands = block(OPERATING, "(umask 077; echo")
     create, run, ask, status = commands.splitlines(keepends=True)
     with started_by(tmp_path, create + of_a_development_chain(run)) as node:
@@ -90,6 +94,7 @@ def test_tokens(tmp_path: Path) -> None:
 
 
 def test_a_node_behind_a_proxy(tmp_path: Path) -> None:
+    """Trust the proxy's header for the listed client, and refuse another host name."""
     commands = of_a_development_chain(block(OPERATING, "cfnode run --rpc-trusted-proxies"))
     with started_by(tmp_path, commands) as node:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "broker_get_open_deposit_channels", "params": ["All"]}
@@ -105,6 +110,7 @@ def test_a_node_behind_a_proxy(tmp_path: Path) -> None:
 
 
 def test_a_backup_is_encrypted_and_restored(tmp_path: Path) -> None:
+    """Encrypt a backup and restore it byte for byte, private."""
     program("gpg", "gnupg")
     shell = Shell(tmp_path)
     home = tmp_path / ".gnupg"
@@ -129,6 +135,7 @@ def test_a_backup_is_encrypted_and_restored(tmp_path: Path) -> None:
 
 
 def test_the_folders_of_the_container(tmp_path: Path) -> None:
+    """Make the container's folders with the owner that the image has."""
     fakeroot = f"ulimit -n 1024; {program('fakeroot')}"  # which closes as many descriptors as there may be
     shell = Shell(tmp_path)
     (tmp_path / "keys").mkdir()

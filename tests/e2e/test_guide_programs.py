@@ -33,6 +33,7 @@ def node(tmp_path: Path) -> Iterator[NodeProcess]:
 def test_each_program_prints_what_is_under_it(
     node: NodeProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Print under each program of the SDK's page what is documented there."""
     here = replace(NETWORKS["dev"], rpc_url=node.url, backend_url=node.url)
     monkeypatch.setitem(NETWORKS, "dev", here)
     path = ROOT / PAGE
@@ -51,4 +52,5 @@ def test_each_program_prints_what_is_under_it(
 
 
 def test_each_of_the_sections_has_a_program() -> None:
+    """Give each section of the page a program."""
     assert len(PROGRAMS) == (ROOT / PAGE).read_text().count("\n## ") == 10

@@ -44,6 +44,7 @@ def evm(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def shell(node: NodeProcess, tmp_path: Path) -> Shell:
+    """Return a shell whose commands look up failures at the node."""
     names = ("CFNODE_SWAP_STATUS_BACKEND", "CFNODE_RECOVER_BACKEND")
     return Shell(tmp_path, node.url, CFNODE_NETWORK="dev", **dict.fromkeys(names, node.url))
 
@@ -51,6 +52,7 @@ def shell(node: NodeProcess, tmp_path: Path) -> Shell:
 def test_from_a_failed_payout_to_the_receivers_balance(
     node: NodeProcess, evm: RunningEvm, shell: Shell, tmp_path: Path
 ) -> None:
+    """Recover a failed payout by the page's blocks, to the receiver's balance."""
     number, channel = failed_swap(node, "Ethereum")
     call = f"ethereum {number}"
 
@@ -79,6 +81,7 @@ def test_from_a_failed_payout_to_the_receivers_balance(
 
 
 def test_the_call_for_a_wallet_of_tron(node: NodeProcess, shell: Shell) -> None:
+    """Print the call for a Tron wallet by the page's block."""
     number = fail_a_transfer(node, "Tron", "USDT", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")
     printed = shell.run(block(PAGE, "cfnode recover tron 7").replace("tron 7", f"tron {number}"))
     for name in ("contract_address", "function_selector", "parameter"):
@@ -88,6 +91,7 @@ def test_the_call_for_a_wallet_of_tron(node: NodeProcess, shell: Shell) -> None:
 def test_a_rotation_between_the_failure_and_its_recovery(
     node: NodeProcess, evm: RunningEvm, shell: Shell, tmp_path: Path
 ) -> None:
+    """Recover after a rotation: the old signature is refused with its exit code, the new one is valid."""
     number = fail_a_transfer(node, "Ethereum")
     commands = block("docs/guide/development-chain.md", "cfnode dev rotate --json > rotation.json")
     rotate, by_hand, refused, seal, valid = (

@@ -87,10 +87,12 @@ def _unreadable(folder: str, names: list[str]) -> list[str]:
 
 
 def mode(path: Path) -> int:
+    """Return the permissions of a file."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_the_steps_install_the_service_and_give_it_a_broker_key(tmp_path: Path) -> None:
+    """Install the service by the page's steps, with its key and settings private and its units enabled."""
     program("systemctl", "systemd")
     machine = Machine(tmp_path)
     user, environment, *steps = block(PAGE, "sudo useradd").splitlines()

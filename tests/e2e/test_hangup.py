@@ -20,6 +20,7 @@ OLD, NEW = "old-token-0123456789abcdef", "new-token-0123456789abcdef"
 
 
 def tokens(folder: Path, token: str) -> Path:
+    """Write a file of tokens."""
     path = folder / "tokens"
     path.touch(mode=0o600)
     path.write_text(f"watch read {token}\n")
@@ -27,11 +28,13 @@ def tokens(folder: Path, token: str) -> Path:
 
 
 def status(node: NodeProcess, token: str) -> int:
+    """Return the status of a call with a token."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "system_name", "params": []}
     return httpx.post(node.url, json=body, headers={"authorization": f"Bearer {token}"}).status_code
 
 
 def test_a_node_without_tokens_goes_on(tmp_path: Path) -> None:
+    """Go on after SIGHUP without a file to reload."""
     with running_node(tmp_path, "--dev", "--dev-seal=manual", "--log-format=json") as node:
         for number in (1, 2):
             node.process.send_signal(signal.SIGHUP)
@@ -41,6 +44,7 @@ def test_a_node_without_tokens_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_node_with_tokens_reads_them_again(tmp_path: Path) -> None:
+    """Read the tokens again after SIGHUP: the old one is refused."""
     path = tokens(tmp_path, OLD)
     with running_node(tmp_path, "--dev", "--dev-seal=manual", f"--rpc-auth-token-file={path}") as node:
         assert [status(node, OLD), status(node, NEW)] == [200, 401]
@@ -52,6 +56,7 @@ def test_a_node_with_tokens_reads_them_again(tmp_path: Path) -> None:
 
 
 def test_a_start_is_not_interrupted(tmp_path: Path) -> None:
+    """Start in spite of SIGHUP at any moment."""
     with starting_node(tmp_path, "--dev", "--dev-seal=manual") as node:
         until(lambda: "version" in node.log)
 
@@ -96,6 +101,7 @@ def node_in_a_terminal(
 
 @pytest.mark.parametrize("has_tokens", [False, True])
 def test_a_closed_terminal_stops_the_node(tmp_path: Path, has_tokens: bool) -> None:
+    """Stop when the terminal is closed, and go on after a SIGHUP while it is open."""
     flags = [f"--rpc-auth-token-file={tokens(tmp_path, OLD)}"] if has_tokens else []
     with node_in_a_terminal(tmp_path, *flags) as (node, terminal):
         node.process.send_signal(signal.SIGHUP)
@@ -108,6 +114,7 @@ def test_a_closed_terminal_stops_the_node(tmp_path: Path, has_tokens: bool) -> N
 
 
 def test_a_node_of_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    """Outlive the terminal under nohup."""
     with node_in_a_terminal(tmp_path, detached=True) as (node, terminal):
         os.close(terminal)
         until(lambda: "SIGHUP: no file to reload" in node.log)

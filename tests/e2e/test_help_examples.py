@@ -132,6 +132,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("path", COMMANDS)
 def test_each_example_is_run_by_a_test(path: str) -> None:
+    """Run each example of a command's help by some test, or state why not."""
     run = [line for session in RUN for line in session.splitlines()]
     known = {*lines_of_the_guide(), *NOT_RUN}
     missing = [
@@ -143,11 +144,13 @@ def test_each_example_is_run_by_a_test(path: str) -> None:
 
 
 def test_the_help_has_many_examples() -> None:
+    """Find many examples in the help, those that are not run among them."""
     assert sum(map(len, COMMANDS.values())) > 40
     assert set(NOT_RUN) < {example for command_examples in COMMANDS.values() for example in command_examples}
 
 
 def test_keys(tmp_path: Path) -> None:
+    """Run the help's commands for keys."""
     shell = Shell(tmp_path)
     shell.program("pass", 'cat "$HOME/phrase"')
     printed = shell.run(KEYS)
@@ -160,12 +163,14 @@ def test_keys(tmp_path: Path) -> None:
 
 
 def test_the_configuration(tmp_path: Path) -> None:
+    """Run the help's commands for the configuration."""
     printed = Shell(tmp_path).run(CONFIGURATION)
     assert "node.toml is correct: 0 values" in printed
     assert re.search(r"^network +dev +flag$", printed, re.MULTILINE), printed
 
 
 def test_calls_and_books(tmp_path: Path) -> None:
+    """Run the help's calls and the books of a chain."""
     (tmp_path / "node").mkdir()
     with running_node(tmp_path / "node", "--dev", "--dev-broker=//Alice", "--dev-seal=instant") as node:
         until_registered(node)
@@ -182,6 +187,7 @@ def until_registered(node: NodeProcess) -> None:
 
 
 def test_specifications(tmp_path: Path, berghain_spec: Path) -> None:
+    """Run the help's exports of specifications."""
     (tmp_path / "berghain.chainspec.json").symlink_to(berghain_spec)
     light = json.loads(Shell(tmp_path).run(SPECIFICATION))
     assert light["genesis"]["stateRootHash"].startswith("0xceb969ab")
@@ -189,6 +195,7 @@ def test_specifications(tmp_path: Path, berghain_spec: Path) -> None:
 
 
 def test_a_copy_of_the_official_chain(tmp_path: Path, berghain_spec: Path) -> None:
+    """Run the help's copy of the official chain."""
     (tmp_path / "berghain.chainspec.raw.json").symlink_to(berghain_spec)
     Shell(tmp_path)
     with started_by(tmp_path, COPY) as node:
@@ -196,6 +203,7 @@ def test_a_copy_of_the_official_chain(tmp_path: Path, berghain_spec: Path) -> No
 
 
 def test_a_development_chain_that_is_purged(tmp_path: Path) -> None:
+    """Purge the development chain's database, and keep the node's identity."""
     chain = tmp_path / ".local/share/cfnode/chains/dev"
     with started_by(tmp_path, DEVELOPMENT) as node:
         assert node.stop() == 0

@@ -48,17 +48,20 @@ def anonymous_mib(pid: int) -> int:
 
 
 def executor_of(node: NodeProcess) -> int:
+    """Return the process of the node's executor."""
     children = Path(f"/proc/{node.process.pid}/task/{node.process.pid}/children").read_text().split()
     return int(children[0])
 
 
 def error_of(node: NodeProcess, method: str, *params: Any) -> dict[str, Any]:
+    """Return the error of a call."""
     with pytest.raises(CallRefused) as refused:
         node.call(method, *params)
     return refused.value.error
 
 
 def test_states_leave_after_128_blocks_and_headers_stay(tmp_path: Path) -> None:
+    """Discard states after 128 blocks with the official errors, and keep headers."""
     with running_node(tmp_path, "--dev", "--dev-seal=manual") as node:
         hashes = blocks(node, 140, finalize=True)
         assert number_of(node, hashes[139 - 128]) == 12
@@ -81,6 +84,7 @@ def test_states_leave_after_128_blocks_and_headers_stay(tmp_path: Path) -> None:
 
 
 def test_light_rpc_begins_anew_and_keeps_keys_while_dev_goes_on(tmp_path: Path, cfnode: Cfnode) -> None:
+    """Begin anew in light-rpc mode with the keys kept; without it the chain goes on."""
     base = f"--base-path={tmp_path}/base"
     cfnode("key", "insert", "--chain=dev", base, "--suri=//Alice")
     flags = (base, "--dev", "--dev-seal=manual")
@@ -101,6 +105,7 @@ def test_light_rpc_begins_anew_and_keeps_keys_while_dev_goes_on(tmp_path: Path, 
 
 @pytest.mark.world
 def test_a_second_node_on_the_path_explains_itself(manual_node: NodeProcess, cfnode: Cfnode) -> None:
+    """Explain to a second node which process uses its base path."""
     base = manual_node.log_path.parent / "base"
     done = cfnode("run", "--dev", f"--base-path={base}", "--rpc-port=0", "--no-prometheus")
     assert done.returncode == 4
@@ -110,6 +115,7 @@ def test_a_second_node_on_the_path_explains_itself(manual_node: NodeProcess, cfn
 
 @pytest.mark.world
 def test_a_port_in_use_is_an_error_with_exit_code_5(manual_node: NodeProcess, cfnode: Cfnode) -> None:
+    """End with exit code 5 and the port's number where the port is in use."""
     port = manual_node.url.rpartition(":")[2]
     done = cfnode("run", "--dev", "--tmp", f"--rpc-port={port}", "--no-prometheus")
     assert done.returncode == 5
@@ -118,6 +124,7 @@ def test_a_port_in_use_is_an_error_with_exit_code_5(manual_node: NodeProcess, cf
 
 
 def test_a_fork_of_five_overtakes(manual_node: NodeProcess) -> None:
+    """Switch to a longer fork, and discard the other one with finality."""
     node = manual_node
     node.call("dev_holdFinality")
     trunk = blocks(node, 3)[-1]
@@ -141,6 +148,7 @@ def test_a_fork_of_five_overtakes(manual_node: NodeProcess) -> None:
 def test_thousands_of_blocks_without_finality_cost_little_memory_and_a_low_fork_can_win(
     tmp_path: Path,
 ) -> None:
+    """Hold thousands of unfinalized blocks in little memory, and finalize a low fork all the same."""
     with running_node(tmp_path, "--dev", "--dev-seal=manual", "--log=error,rpc=info") as node:
         node.call("dev_holdFinality")
         early = blocks(node, 500)
@@ -158,6 +166,7 @@ def test_thousands_of_blocks_without_finality_cost_little_memory_and_a_low_fork_
 
 
 def test_a_killed_node_leaves_no_executor_and_a_store_that_opens(tmp_path: Path) -> None:
+    """Leave no executor of a killed node, and a store that opens at its last block."""
     flags = (f"--base-path={tmp_path}/base", "--dev", "--dev-seal=manual")
     with running_node(tmp_path, *flags) as node:
         blocks(node, 20, finalize=True)
@@ -175,6 +184,7 @@ def test_a_killed_node_leaves_no_executor_and_a_store_that_opens(tmp_path: Path)
 
 
 def test_bad_chain_specifications_end_with_exit_code_3(cfnode: Cfnode, tmp_path: Path) -> None:
+    """End with exit code 3 and the place of the mistake for a bad specification."""
     spec = tmp_path / "spec.json"
     spec.write_text('{"name": "x", "id": "x", "genesis": {"raw": {"top": {"0xzz": "0x"}}}}')
     done = cfnode("run", f"--chain={spec}", "--tmp", "--rpc-port=0", "--no-prometheus")
@@ -184,6 +194,7 @@ def test_bad_chain_specifications_end_with_exit_code_3(cfnode: Cfnode, tmp_path:
 
 
 def test_without_dev_the_node_logs_why_it_has_no_peers(tmp_path: Path) -> None:
+    """Log why there are no peers, and answer from genesis."""
     with running_node(tmp_path, "--chain=berghain", "--reserved-only") as node:
         assert node.call("system_health") == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
         genesis = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
@@ -192,6 +203,7 @@ def test_without_dev_the_node_logs_why_it_has_no_peers(tmp_path: Path) -> None:
 
 
 def test_the_official_specification_gives_the_official_genesis(tmp_path: Path, berghain_spec: Path) -> None:
+    """Compute the official genesis from the official specification."""
     with running_node(tmp_path, f"--chain={berghain_spec}", "--sync=light-rpc", "--reserved-only") as node:
         header = node.call("chain_getHeader", node.call("chain_getBlockHash", 0))
         assert header["stateRoot"] == "0xceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"

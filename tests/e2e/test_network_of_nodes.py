@@ -16,5 +16,6 @@ pytestmark = pytest.mark.world
 
 @only_whole
 def test_many_epochs_in_which_everybody_dies(cfnode: Cfnode, tmp_path: Path) -> None:
+    """Finalize many epochs on one machine although most nodes are killed once."""
     with ExitStack() as stack:
         many_epochs(Places(stack, tmp_path, cfnode))

@@ -49,10 +49,12 @@ class Page(HTMLParser):
     _is_code: bool = False
 
     def __post_init__(self) -> None:
+        """Parse the page."""
         super().__init__()
         self.feed(self.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a link of the article, and the beginning of a block."""
         named = dict(attrs)
         self._is_article |= tag == "article"
         if self._is_article and tag == "a":
@@ -62,10 +64,12 @@ class Page(HTMLParser):
         self._is_code |= tag == "pre"
 
     def handle_endtag(self, tag: str) -> None:
+        """Note the end of the article or of a block."""
         self._is_article &= tag != "article"
         self._is_code &= tag != "pre"
 
     def handle_data(self, data: str) -> None:
+        """Append the text of a block."""
         if self._is_code:
             self.blocks[-1].text += data
 
@@ -77,6 +81,7 @@ def is_printed(documented: str, printed: str) -> bool:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the built site."""
     folder = tmp_path_factory.mktemp("site")
     done = build(ROOT, folder)
     assert done.returncode == 0, done.stderr
@@ -107,6 +112,7 @@ def newcomer(tmp_path: Path) -> Iterator[Newcomer]:
 
 
 def test_the_page_leads_from_the_wheel_to_a_withdrawn_commission(site: Path, newcomer: Newcomer) -> None:
+    """Follow the page from the wheel to a withdrawn commission, as a browser shows it."""
     assert PAGE in Page((site / "index.html").read_text()).links
     codes = Page((site / PAGE / "index.html").read_text()).blocks
     account = ""

@@ -48,6 +48,7 @@ EXTRAS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the generated keys."""
     return tmp_path_factory.mktemp("keys")
 
 
@@ -86,6 +87,7 @@ def broker(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nod
 
 
 def request_channel(node: NodeProcess, source: str, **extra: Any) -> Any:
+    """Open a channel from a chain."""
     asset, refund_address = SOURCES[source]
     return node.call(
         "broker_request_swap_deposit_address",
@@ -111,6 +113,7 @@ def events_of(node: NodeProcess, block: int) -> list[tuple[str, str, Any]]:
 @pytest.mark.parametrize("kind", EXTRAS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_channel_of_each_kind_from_each_chain(broker: NodeProcess, source: str, kind: str) -> None:
+    """Open a channel of each kind from each chain, with its terms in the block's event."""
     channel = request_channel(broker, source, **EXTRAS[kind])
     assert list(channel) == [
         "address", "issued_block", "channel_id", "source_chain_expiry_block", "channel_opening_fee",
@@ -133,6 +136,7 @@ def test_a_channel_of_each_kind_from_each_chain(broker: NodeProcess, source: str
 
 
 def test_what_the_chain_refuses_has_its_own_words(broker: NodeProcess) -> None:
+    """Return the chain's own error for a refused channel."""
     with pytest.raises(CallRefused) as refused:
         request_channel(broker, "Bitcoin", dca_parameters={"number_of_chunks": 0, "chunk_interval": 2})
     assert refused.value.error["code"] == -32024
@@ -142,6 +146,7 @@ def test_what_the_chain_refuses_has_its_own_words(broker: NodeProcess) -> None:
 
 
 def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> None:
+    """Log the lines that operators look for, without escapes."""
     for text in (
         "version 0.1.0",
         "📋 Chain specification: ",
@@ -160,6 +165,7 @@ def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> N
 
 
 def test_health_has_its_three_fields(broker: NodeProcess) -> None:
+    """Report health in its three fields, and a warning of the exposed broker."""
     assert broker.call("system_health") == {"peers": 0, "isSyncing": False, "shouldHavePeers": False}
     assert httpx.get(f"{broker.url}/health").json() == broker.call("system_health")
     readiness = httpx.get(f"{broker.url}/health/readiness")
@@ -168,6 +174,7 @@ def test_health_has_its_three_fields(broker: NodeProcess) -> None:
 
 
 def test_a_browser_of_any_origin_is_served(broker: NodeProcess) -> None:
+    """Serve a browser of any origin under the official flags."""
     answer = httpx.options(
         broker.url,
         headers={
@@ -182,6 +189,7 @@ def test_a_browser_of_any_origin_is_served(broker: NodeProcess) -> None:
 
 
 async def test_a_websocket_of_a_foreign_origin_is_accepted(broker: NodeProcess) -> None:
+    """Accept a WebSocket of a foreign origin under the official flags."""
     from trio_websocket import open_websocket_url
 
     async with open_websocket_url(broker.ws_url, extra_headers=[("origin", "https://example.org")]) as socket:
@@ -191,6 +199,7 @@ async def test_a_websocket_of_a_foreign_origin_is_accepted(broker: NodeProcess) 
 
 
 def test_unsafe_methods_are_refused_and_broker_methods_are_not_among_them(broker: NodeProcess) -> None:
+    """Refuse unsafe methods, and allow the broker's."""
     with pytest.raises(CallRefused) as refused:
         broker.call("author_insertKey", "brok", "//Alice", "0x" + "00" * 32)
     assert refused.value.error["code"] == -32601
@@ -198,6 +207,7 @@ def test_unsafe_methods_are_refused_and_broker_methods_are_not_among_them(broker
 
 
 def test_metrics_stand_on_their_own_port(broker: NodeProcess) -> None:
+    """Serve metrics on a port of their own."""
     port = broker.log.split("Prometheus exporter started at 127.0.0.1:")[1].split()[0]
     text = httpx.get(f"http://127.0.0.1:{port}/metrics").text
     assert 'substrate_block_height{chain="dev",status="best"}' in text
@@ -224,6 +234,7 @@ def test_a_liquidity_providers_command_lines_open_a_deposit_channel(tmp_path: Pa
 
 
 def test_a_key_file_written_by_hand_enables_the_broker(tmp_path: Path) -> None:
+    """Enable the broker by a key file that was written by hand."""
     keystore = tmp_path / "base" / "chains" / "dev" / "keystore"
     keystore.mkdir(parents=True, mode=0o700)
     public = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
@@ -235,6 +246,7 @@ def test_a_key_file_written_by_hand_enables_the_broker(tmp_path: Path) -> None:
 
 
 def test_a_development_chain_of_other_flags_uses_the_same_keys(tmp_path: Path, cfnode: Cfnode) -> None:
+    """Use the keys of `dev` on a development chain of other flags."""
     base = f"--base-path={tmp_path}/base"
     cfnode("key", "insert", "--chain=dev", base, "--suri=//Bob")
     with running_node(tmp_path, base, "--dev", "--dev-seal=instant", "--dev-authorities=3") as node:
@@ -243,6 +255,7 @@ def test_a_development_chain_of_other_flags_uses_the_same_keys(tmp_path: Path, c
 
 
 def test_without_a_key_there_are_no_broker_methods(tmp_path: Path, cfnode: Cfnode) -> None:
+    """Offer no broker methods without a key, and name both ways to give one."""
     with running_node(tmp_path, "--dev", "--dev-seal=instant") as node:
         done = cfnode("rpc", "broker_register_account", "--url", node.url)
     assert done.returncode == 1

@@ -51,6 +51,7 @@ def as_on_the_page(line: str, port: str) -> str:
 
 
 def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
+    """Paste what the screen prints until the swap is COMPLETED, as the page documents it."""
     newcomer = environment(tmp_path) | {"PYTHON": sys.executable, "PATH": "/usr/bin:/bin"}
     port = str(free_port())
     flags = [f"--rpc-port={port}", "--port=0", "--no-prometheus", "--dev-block-time=200"]
@@ -85,6 +86,7 @@ def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
 
 
 def test_the_readme_starts_it_the_same_way() -> None:
+    """Start the project by an equal command in README and quick start."""
     assert (
         block("README.md", "scripts/start ").partition("#")[0].strip() == block(PAGE, "scripts/start").strip()
     )

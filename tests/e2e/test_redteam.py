@@ -34,6 +34,7 @@ ROW_S = 300
 @only_whole
 @pytest.mark.parametrize("row", HELD)
 def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
+    """Meet the bounds of a quick row, apart from its times."""
     written = tmp_path / "figures.json"
     command = [sys.executable, "-m", "scripts.redteam_suite", row, "--quick", "--json", str(written)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=ROW_S, check=False)
@@ -49,6 +50,7 @@ def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_row_is_refused() -> None:
+    """Refuse an unknown row."""
     command = [sys.executable, "-m", "scripts.redteam_suite", "99"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
@@ -56,6 +58,7 @@ def test_an_unknown_row_is_refused() -> None:
 
 
 def test_a_figure_is_missed_beyond_its_bound_and_where_nothing_was_measured() -> None:
+    """Miss a figure beyond its bound or without a measurement: a silent probe must not pass."""
     result = Result("1", "an attack")
     assert not result.met, "a row without figures shows nothing"
     result.add("p99", 100.0, 100.0, " ms")
@@ -69,6 +72,7 @@ def test_a_figure_is_missed_beyond_its_bound_and_where_nothing_was_measured() ->
 
 
 def test_percentiles_and_slopes() -> None:
+    """Compute percentiles and slopes."""
     values = [float(number) for number in range(1, 101)]
     assert (percentile(values, 0.5), percentile(values, 0.99), percentile(values, 1.0)) == (50, 99, 100)
     assert slope([(0, 10), (1, 12), (2, 14)]) == 2
@@ -76,6 +80,7 @@ def test_percentiles_and_slopes() -> None:
 
 
 def test_a_node_that_does_not_answer_stands_where_it_stood() -> None:
+    """Count a node that does not answer as standing at its last height."""
     looks = Looks()
     looks.there = [(float(second), second) for second in range(10)]
     looks.here = [(0.0, 0), (1.0, 1), (2.0, 2), (8.0, 8), (9.0, 9)]

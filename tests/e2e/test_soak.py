@@ -23,6 +23,7 @@ SMALL = ("--minutes=0.75", "--followers=1", "--lights=2", "--hurry=0.4", "--seed
 
 @only_whole
 def test_a_small_network_agrees_after_its_troubles() -> None:
+    """Agree after the troubles of a small network, without a program error."""
     command = [sys.executable, "-m", "scripts.soak_suite", *SMALL]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -49,6 +50,7 @@ def _echo() -> socket.socket:
 
 
 def test_a_cut_wire_carries_nothing_until_it_is_mended() -> None:
+    """Carry nothing over a cut wire until it is mended, and end what was open."""
     with closing(_echo()) as listener:
         relay = Relay(listener.getsockname()[1])
 

@@ -22,6 +22,7 @@ SECRET = "0b" * 32
 
 
 def final(node: NodeProcess) -> int:
+    """Return the number of the final block."""
     return int(node.call("chain_getHeader", node.call("chain_getFinalizedHead"))["number"], 16)
 
 
@@ -80,6 +81,7 @@ class Network:
 
 
 def test_finality_goes_on_over_a_bridge_that_does_not_vote(cfnode: Cfnode, tmp_path: Path) -> None:
+    """Finalize over a bridge that does not vote, without a ban or an unverified vote."""
     with ExitStack() as stack:
         nodes = Network(cfnode, tmp_path, stack).nodes
         for _ in range(2):
@@ -95,6 +97,7 @@ def test_finality_goes_on_over_a_bridge_that_does_not_vote(cfnode: Cfnode, tmp_p
 
 @only_whole
 def test_finality_goes_on_after_each_authority_was_killed(cfnode: Cfnode, tmp_path: Path) -> None:
+    """Finalize after each authority was killed, three times in turn."""
     with ExitStack() as stack:
         network = Network(cfnode, tmp_path, stack)
         goes_on(*network.nodes)

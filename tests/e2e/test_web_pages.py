@@ -55,6 +55,7 @@ does, and the content types of forms are refused."""
 
 
 def asset(pair: tuple[str, str]) -> dict[str, str]:
+    """Return an asset as parameters have it."""
     return {"chain": pair[0], "asset": pair[1]}
 
 
@@ -125,6 +126,7 @@ class Shop:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """Return a stopped chain whose broker has earned fees."""
     folder = tmp_path_factory.mktemp("shop")
     with running_node(folder, *COMMON) as node, DevChain(node.url) as chain:
         chain.new_block()  # registers both accounts
@@ -161,6 +163,7 @@ def _in_order(terms: dict[str, Any]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """Yield a page in a browser, with its attacker."""
     with running_attacker() as attacker, running_browser(tmp_path_factory.mktemp("browser")) as browser:
         yield Page(browser, attacker)
 
@@ -169,6 +172,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def node(
     request: pytest.FixtureRequest, page: Page, shop: Shop, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[NodeProcess]:
+    """Yield a node with these flags on a copy of the chain."""
     folder = tmp_path_factory.mktemp("node")
     tokens = folder / "tokens"
     tokens.touch(mode=0o600)
@@ -179,6 +183,7 @@ def node(
 
 
 def open_page(page: Page, kind: str, folder: Path, node_url: str = "") -> None:
+    """Open a page of a kind."""
     file = folder / "page.html"
     file.write_bytes(PAGE)
     port = node_url.rpartition(":")[2]
@@ -187,6 +192,7 @@ def open_page(page: Page, kind: str, folder: Path, node_url: str = "") -> None:
 
 @pytest.mark.parametrize("kind", PAGES)
 def test_a_page_spends_nothing(page: Page, shop: Shop, node: NodeProcess, kind: str, tmp_path: Path) -> None:
+    """Spend nothing by any way in which a hostile page can send calls."""
     before = affairs(node, shop.account)
     open_page(page, kind, tmp_path, node.url)
     host = node.url.replace("127.0.0.1", "rebound.test") if "rebound" in kind else node.url
@@ -199,6 +205,7 @@ def test_a_page_spends_nothing(page: Page, shop: Shop, node: NodeProcess, kind: 
 def test_the_same_page_gets_through_where_its_origin_is_listed_by_name(
     page: Page, shop: Shop, cors: str, tmp_path: Path
 ) -> None:
+    """Spend from a page whose origin is listed by name, and only by the ways that stay open to it."""
     origin = PAGES["foreign"].format(attacker=page.attacker.port).rstrip("/")
     account = shop.account
     with opened(shop, tmp_path, f"--rpc-cors={cors.format(origin=origin)}") as node:
@@ -222,6 +229,7 @@ def test_the_same_page_gets_through_where_its_origin_is_listed_by_name(
 def test_each_way_reaches_a_server_without_checks_and_carries_an_origin(
     page: Page, kind: str, tmp_path: Path
 ) -> None:
+    """Reach a server without checks by each way, which shows that the attacks are real."""
     open_page(page, kind, tmp_path)
     for way in page.ways:
         page.attacker.arrived.clear()

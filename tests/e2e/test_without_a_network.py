@@ -41,12 +41,14 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 
 
 def error_of(node: NodeProcess, method: str, *params: Any) -> dict[str, Any]:
+    """Return the error of a call."""
     with pytest.raises(CallRefused) as refused:
         node.call(method, *params)
     return refused.value.error
 
 
 def test_calls_about_genesis_are_answered(alone: NodeProcess) -> None:
+    """Answer calls about genesis without a peer."""
     assert alone.call("system_health") == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
     assert alone.call("chain_getBlockHash", 0) == alone.call("chain_getFinalizedHead") == GENESIS
     header = alone.call("chain_getHeader")
@@ -64,6 +66,7 @@ def test_calls_about_genesis_are_answered(alone: NodeProcess) -> None:
 
 
 def test_what_needs_a_state_is_answered_as_for_one_that_is_gone(alone: NodeProcess) -> None:
+    """Answer calls that need a state as for a discarded one."""
     gone = f"State already discarded for {GENESIS}"
     by_runtime_api = ("state_getMetadata", "state_getRuntimeVersion")
     for method, *params in (
@@ -83,6 +86,7 @@ def test_what_needs_a_state_is_answered_as_for_one_that_is_gone(alone: NodeProce
 
 
 def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess) -> None:
+    """Answer a broker's call with what the node waits for, and why."""
     wait_until(lambda: PEER in error_of(alone, "broker_register_account")["message"])
     for method, *params in (
         ("broker_register_account",),
@@ -96,6 +100,7 @@ def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess)
 
 
 def test_the_log_names_the_reason_for_waiting_and_retries_back_off(alone: NodeProcess) -> None:
+    """Log the reason for waiting, and double the wait before the next try."""
     wait_until(lambda: f"Cannot reach {PEER}, next try in 10 s" in alone.log)
     assert f"Cannot reach {PEER}, next try in 5 s" in alone.log
     wait_until(lambda: "⏩ Waiting for peers (0 peers), best: #0" in alone.log)
@@ -103,5 +108,6 @@ def test_the_log_names_the_reason_for_waiting_and_retries_back_off(alone: NodePr
 
 
 def test_it_stops_cleanly(alone: NodeProcess) -> None:
+    """Stop cleanly by SIGTERM."""
     assert alone.stop(signal.SIGTERM) == 0
     assert "Traceback" not in alone.log

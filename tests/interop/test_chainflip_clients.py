@@ -57,6 +57,7 @@ EMPTY: Final = {
 
 @pytest.fixture(scope="module")
 def asked(lively: Life) -> Asked:
+    """Return the questions for the played chain."""
     return questions(lively)
 
 
@@ -79,6 +80,7 @@ def verdicts(lively: Life, asked: Asked, clients: Path, tmp_path_factory: pytest
 
 
 def test_every_method_of_the_newest_client_is_asked(asked: Asked, verdicts: Any) -> None:
+    """Ask every method over HTTP with the newest client, and fewer with the older ones."""
     assert set(verdicts[CLIENTS[0]]["http"]) == set(asked)
     for client in CLIENTS[1:]:
         assert set(verdicts[client]["ws"]) < set(asked)
@@ -87,6 +89,7 @@ def test_every_method_of_the_newest_client_is_asked(asked: Asked, verdicts: Any)
 @pytest.mark.parametrize("transport", ["http", "ws"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_published_client_understands_every_answer(verdicts: Any, client: str, transport: str) -> None:
+    """Parse every answer with a published client, except those that its age explains."""
     answers = verdicts[client][transport]
     refused = {method: [reason for reason in reasons if reason] for method, reasons in answers.items()}
     refused = {method: reasons for method, reasons in refused.items() if reasons}
@@ -98,11 +101,13 @@ def test_a_published_client_understands_every_answer(verdicts: Any, client: str,
 
 
 def test_the_answers_that_were_understood_are_not_empty(lively: Life, asked: Asked) -> None:
+    """Answer with entries wherever there can be any: a parser accepts anything that is empty."""
     full = {name for name in asked if all(lively.node.call(name, *params) for params in asked[name])}
     assert asked.keys() - full == EMPTY
 
 
 def test_what_has_happened_stands_in_the_answers(lively: Life) -> None:
+    """Return in the answers what the played life has done."""
     ask_node = lively.node.call
     orders = ask_node("cf_pool_orders", *PAIR, account(PROVIDER))
     kinds = (*orders["limit_orders"].values(), orders["range_orders"])
@@ -153,6 +158,7 @@ def refusals(results: dict[str, Any], clients: Path, folder: Path) -> dict[str, 
 async def test_the_newest_parser_understands_the_main_nets_runtime(
     samples: dict[str, Any], clients: Path, tmp_path: Path
 ) -> None:
+    """Parse answers of the main net's own types with the newest client, except for impossible samples."""
     refused = refusals(samples, clients, tmp_path / "ours")[CLIENTS[0]]
     assert {case: words for case, words in refused.items() if case not in SAMPLED_OTHERWISE} == {}
     assert set(refused) == set(SAMPLED_OTHERWISE)
@@ -161,6 +167,7 @@ async def test_the_newest_parser_understands_the_main_nets_runtime(
 async def test_a_client_of_any_age_refuses_of_ours_only_what_it_refuses_of_the_official_node(
     samples: dict[str, Any], clients: Path, tmp_path: Path
 ) -> None:
+    """Have a client refuse of ours only what it refuses of the official node, too."""
     official = {path.stem: json.loads(path.read_text()) for path in shared("rpc-examples").glob("cf_*.json")}
     both = {case: samples[case] for case in samples.keys() & official.keys()}
     assert len(both) > 40

@@ -37,6 +37,7 @@ def report(
 
 
 def test_each_kind_of_swap_goes_its_way_to_the_end(report: Any) -> None:
+    """Take each kind of swap through all of its states to the end, in both forms of the status."""
     forms = ("V2", "V1") if report["sdk"] == BOTH_FORMS else ("V2",)
     assert set(report["swaps"]) == {f"{form} {swap}" for form in forms for swap in SWAPS}
     for name, swap in report["swaps"].items():
@@ -45,6 +46,7 @@ def test_each_kind_of_swap_goes_its_way_to_the_end(report: Any) -> None:
 
 
 def test_what_arrives_is_what_was_asked_for(report: Any) -> None:
+    """Report the amounts, messages and chunks that were asked for."""
     for name, swap in report["swaps"].items():
         quote, status = swap["quote"], swap["status"]
         arrived = int(status["swapEgress"]["amount"] if name[:2] == "V2" else status["egressAmount"])
@@ -56,6 +58,7 @@ def test_what_arrives_is_what_was_asked_for(report: Any) -> None:
 
 
 def test_a_broker_of_ones_own_and_its_affiliate_take_their_shares(report: Any) -> None:
+    """Charge the broker's commission and the affiliate's only where the request names them."""
     own = {"account": account(BROKER), "commissionBps": COMMISSION}
     affiliate = {"account": report["affiliate"], "commissionBps": AFFILIATE_SHARE}
     for name, swap in report["swaps"].items():
@@ -66,6 +69,7 @@ def test_a_broker_of_ones_own_and_its_affiliate_take_their_shares(report: Any) -
 
 
 def test_the_sdk_reads_the_values_of_the_node(report: Any, lively: Life) -> None:
+    """Return confirmations, limits, assets and boost depths to the SDK as the node has them."""
     limits, reads = lively.node.call("cf_environment")["ingress_egress"], report["reads"]
     margins = {chain: margin and margin + 1 for chain, margin in limits["witness_safety_margins"].items()}
     for chain, blocks in reads["getRequiredBlockConfirmations"].items():
@@ -81,6 +85,7 @@ def test_the_sdk_reads_the_values_of_the_node(report: Any, lively: Life) -> None
 
 
 def test_a_vault_swap_is_encoded_by_the_broker_and_by_the_service(report: Any, lively: Life) -> None:
+    """Encode a vault swap for the broker that the caller chose, at the vault's address."""
     vault = "0x" + bytes(lively.node.call("cf_get_vault_addresses")["ethereum"]["Eth"]).hex()
     own, services = (report["encoded"][place] for place in ("broker", "service"))
     for swap in (own, services):
@@ -92,5 +97,6 @@ def test_a_vault_swap_is_encoded_by_the_broker_and_by_the_service(report: Any, l
 
 
 def test_a_refusal_of_the_service_reaches_the_caller(report: Any) -> None:
+    """Return a refusal of the service to the caller."""
     reason = "invalid request" if report["sdk"] == BOTH_FORMS else "Failed to open swap deposit channel"
     assert reason in report["refused"]

@@ -23,6 +23,7 @@ def storage_key(pallet: str, item: str) -> str:
 def test_polkadot_api_reads_follows_and_submits(
     dev_node: NodeProcess, node_modules: Path, tmp_path: Path
 ) -> None:
+    """Read, follow and submit with @polkadot/api."""
     report = report_of("node", script_of("polkadot_api.mjs", node_modules, tmp_path), dev_node.ws_url)
     assert report["genesis"] == dev_node.call("chain_getBlockHash", 0)
     assert report["providers"] == 1
@@ -37,6 +38,7 @@ def test_polkadot_api_reads_follows_and_submits(
 def test_papi_follows_reads_calls_and_submits_over_the_new_interface(
     dev_node: NodeProcess, node_modules: Path, tmp_path: Path
 ) -> None:
+    """Read, call and submit with polkadot-api over chainHead and transaction methods alone."""
     if not (node_modules / "polkadot-api").exists():
         pytest.skip("polkadot-api is not among the Node.js peers: scripts/peers installs it")
     report = report_of("node", script_of("papi.mjs", node_modules, tmp_path), dev_node.ws_url)
@@ -64,6 +66,7 @@ def test_papi_follows_reads_calls_and_submits_over_the_new_interface(
 def test_papi_does_the_same_over_the_methods_that_nodes_had_before(
     dev_node: NodeProcess, node_modules: Path, tmp_path: Path
 ) -> None:
+    """Read, call and submit with polkadot-api over the methods that nodes had before, and no others."""
     if not (node_modules / "@polkadot-api" / "ws-middleware").exists():
         pytest.skip("polkadot-api is not among the Node.js peers: scripts/peers installs it")
     report = report_of("node", script_of("papi.mjs", node_modules, tmp_path), dev_node.ws_url, "legacy")
@@ -85,6 +88,7 @@ def test_papi_does_the_same_over_the_methods_that_nodes_had_before(
 
 
 def test_a_broadcast_that_papi_stops_is_not_in_the_next_block(node_modules: Path, tmp_path: Path) -> None:
+    """Stop a broadcast before its block: the transaction must not appear in it."""
     if not (node_modules / "polkadot-api").exists():
         pytest.skip("polkadot-api is not among the Node.js peers: scripts/peers installs it")
     with running_node(tmp_path, "--dev", "--dev-seal=manual") as node:
@@ -103,6 +107,7 @@ def test_a_broadcast_that_papi_stops_is_not_in_the_next_block(node_modules: Path
 def test_async_substrate_interface_reads_follows_and_submits(
     dev_node: NodeProcess, async_substrate_interface: Path
 ) -> None:
+    """Read, follow and submit with async-substrate-interface."""
     alice = Keypair.from_suri("//Alice", "sr25519")
     assert alice.seed is not None
     report = report_of(
@@ -128,6 +133,7 @@ def test_async_substrate_interface_reads_follows_and_submits(
 def test_substrate_interface_reads_follows_and_submits(
     dev_node: NodeProcess, substrate_interface: Path
 ) -> None:
+    """Read, follow and submit with substrate-interface."""
     report = report_of(
         str(substrate_interface), str(SCRIPTS / "substrate_interface_peer.py"), dev_node.ws_url
     )

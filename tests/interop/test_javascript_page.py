@@ -32,6 +32,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevChain]:
 def test_the_program_of_the_page_swaps_and_leaves_the_chain_as_it_was(
     package: str, chain: DevChain, node_modules: Path, tmp_path: Path
 ) -> None:
+    """Swap with the guide's program, and leave the chain as it was."""
     if not (node_modules / package).exists():
         pytest.skip("Chainflip's SDK is not among the Node.js peers: scripts/peers installs it")
     (tmp_path / "node_modules").symlink_to(node_modules)

@@ -81,11 +81,13 @@ DIFFERENT: Final[dict[str, dict[str, str]]] = {
 
 
 def reason_for(transport: str, case: Case) -> str | None:
+    """Return why the answer to a case differs, if it may."""
     return DIFFERENT[transport].get(case.name) or DIFFERENT["both"].get(case.name)
 
 
 @pytest.fixture(scope="module")
 def program() -> Path:
+    """Return the jsonrpsee peer's program."""
     path = PEERS / "jsonrpsee" / "release" / "jsonrpsee-peer"
     if not path.exists():
         pytest.skip("the jsonrpsee peer is not here: scripts/peers builds it (needs cargo)")
@@ -105,10 +107,13 @@ def running(program: Path, batch: int | None) -> Iterator[int]:
 
 
 def result_of(value: Any, node: StandIn) -> Any:
+    """Return the value."""
     return value
 
 
 async def news(node: StandIn) -> AsyncGenerator[Any, None]:
+    """Return a stream of one message that does not end."""
+
     async def messages() -> AsyncGenerator[Any, None]:
         yield SUBSCRIPTION["message"]
         await trio.sleep_forever()
@@ -140,6 +145,7 @@ async def pairs(program: Path) -> AsyncIterator[dict[int | None, tuple[int, int]
 async def test_each_message_is_answered_as_by_the_official_server_but_for_those_with_a_reason(
     program: Path,
 ) -> None:
+    """Answer each message as jsonrpsee does, except where a reason is written, and print both in the page."""
     compared: list[Compared] = []
     async with pairs(program) as ports:
         for transport, cases in CASES.items():

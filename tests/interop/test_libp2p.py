@@ -32,11 +32,13 @@ def script(tmp_path: Path) -> Path:
 
 
 async def backwards(peer: str, data: bytes) -> bytes | None:
+    """Return the data backwards."""
     return data[::-1]
 
 
 @pytest.mark.parametrize("layer", ["", "/ws"])
 async def test_js_libp2p_calls_us(script: Path, layer: str) -> None:
+    """Answer js-libp2p's identify, ping and request when it dials us."""
     node = service(1, listen=(Multiaddr.parse(f"/ip4/127.0.0.1/tcp/0{layer}"),))
     node.serve_requests("sync/2", backwards, LIMITS)
     async with running(node), peer_process(script, SYNC, str(address_of(node))) as peer:
@@ -53,6 +55,7 @@ async def test_js_libp2p_calls_us(script: Path, layer: str) -> None:
 
 @pytest.mark.parametrize("websocket", [False, True])
 async def test_we_call_js_libp2p(script: Path, websocket: bool) -> None:
+    """Dial js-libp2p, and get small and large answers."""
     node = service(1)
     node.serve_requests("sync/2", None, LIMITS)
     async with running(node), peer_process(script, SYNC) as peer:
@@ -77,6 +80,7 @@ def python() -> str:
 
 
 async def test_py_libp2p_calls_us(python: str) -> None:
+    """Answer py-libp2p's identify, ping and request when it dials us."""
     node = service(1)
     node.serve_requests("sync/2", backwards, LIMITS)
     script = SCRIPT.with_name("libp2p_peer.py")
@@ -91,6 +95,7 @@ async def test_py_libp2p_calls_us(python: str) -> None:
 
 
 async def test_we_call_py_libp2p(python: str) -> None:
+    """Dial py-libp2p, and get small and large answers."""
     node = service(1)
     node.serve_requests("sync/2", None, LIMITS)
     script = SCRIPT.with_name("libp2p_peer.py")

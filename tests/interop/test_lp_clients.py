@@ -95,6 +95,7 @@ def steps(place: Market) -> list[tuple[str, list[Any], Any]]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
+    """Yield a node with a provider's market."""
     with market(tmp_path_factory.mktemp("market")) as market_place:
         yield market_place
 
@@ -102,6 +103,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
 def test_each_method_answers_each_client_as_the_official_node_does(
     place: Market, node_modules: Path, tmp_path: Path
 ) -> None:
+    """Return the official form of each lp_* method's result to each client."""
     if not (node_modules / "@chainflip/rpc").exists():
         pytest.skip("@chainflip/rpc is not among the Node.js peers: scripts/peers installs it")
     table, file = steps(place), tmp_path / "calls.json"

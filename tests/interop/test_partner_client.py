@@ -50,6 +50,7 @@ def generated(generator: Path, url: str, folder: Path) -> None:
 
 
 def test_the_partners_path_with_a_generated_client_alone(generator: Path, tmp_path: Path) -> None:
+    """Walk the partner's path with a client that is generated from the served document alone."""
     books = Database(sqlite_url(tmp_path / "books.sqlite"))
     with broker_chain(tmp_path / "node") as chain:
         followed(books, chain.url)

@@ -57,10 +57,12 @@ class Authority:
 
     @property
     def final(self) -> int:
+        """The number of the final block."""
         return int(self.node.call("chain_getHeader", self.node.call("chain_getFinalizedHead"))["number"], 16)
 
     @property
     def nonce(self) -> int:
+        """The next nonce of //Alice."""
         return int(self.node.call("system_accountNextIndex", ADDRESS))
 
     def signed(self, call: tuple[str, object]) -> str:
@@ -72,11 +74,13 @@ class Authority:
         return f"0x{extrinsic.hex()}"
 
     def remark(self, text: bytes) -> str:
+        """Return a signed remark, in hex."""
         return self.signed(("System", ("remark", {"remark": text})))
 
 
 @pytest.fixture(scope="module")
 def authority(berghain_spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
+    """Yield the author of a copy of the official chain, after a change of its voters."""
     folder = tmp_path_factory.mktemp("berghain")
     spec = folder / "mine.json"
     built = CliRunner().invoke(cli, ["build-spec", "--chain", str(berghain_spec), "-o", str(spec)])
@@ -145,6 +149,7 @@ def script(tmp_path: Path) -> Path:
 async def test_smoldot_proves_its_way_to_the_head_and_asks_by_proof(
     script: Path, authority: Authority
 ) -> None:
+    """Prove the chain to smoldot, answer its reads with proofs, and include its transaction."""
     node = authority.node
     async with peer_process(script, str(authority.spec), authority.address) as peer:
         light = Smoldot(peer)
@@ -180,6 +185,7 @@ async def test_smoldot_proves_its_way_to_the_head_and_asks_by_proof(
 def test_a_light_node_executes_the_blocks_of_the_official_runtime(
     authority: Authority, tmp_path: Path
 ) -> None:
+    """Follow the official runtime as a light node, and submit through it."""
     flags = (f"--bootnodes={authority.address}", "--sync=light-rpc", "--no-prometheus")
     listen = "--listen-addr=/ip4/127.0.0.1/tcp/0"
     with running_node(tmp_path, f"--chain={authority.spec}", *flags, listen) as light:

@@ -48,11 +48,13 @@ def program() -> Path:
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
+    """Return the network library of the Rust peer."""
     return str(request.param)
 
 
 @pytest.fixture(params=[True, False], ids=["Rust dials", "we dial"])
 def rust_dials(request: pytest.FixtureRequest) -> bool:
+    """Return whether the Rust peer dials."""
     return bool(request.param)
 
 
@@ -92,6 +94,7 @@ async def pair(
 
 
 async def test_they_know_each_other(pair: tuple[RustNetwork, NetworkService]) -> None:
+    """Exchange identify messages and pings with a Rust peer."""
     rust, node = pair
     await until(lambda: node.peers[rust.peer_id].agent)
     assert "substrate-peer" in node.peers[rust.peer_id].agent
@@ -103,6 +106,7 @@ async def test_they_know_each_other(pair: tuple[RustNetwork, NetworkService]) ->
 
 
 async def test_many_requests_one_after_another(pair: tuple[RustNetwork, NetworkService]) -> None:
+    """Answer many requests one after another, both ways, on one connection."""
     rust, node = pair
     for number in range(ONE_AFTER_ANOTHER):
         data = f"request {number}".encode()
@@ -111,6 +115,7 @@ async def test_many_requests_one_after_another(pair: tuple[RustNetwork, NetworkS
 
 
 async def test_a_refused_request_ends_nothing_else(pair: tuple[RustNetwork, NetworkService]) -> None:
+    """Refuse a request without ending anything else."""
     rust, node = pair
     for _ in range(3):
         with pytest.raises(RequestFailed):
@@ -124,6 +129,7 @@ async def test_a_refused_request_ends_nothing_else(pair: tuple[RustNetwork, Netw
 async def test_many_requests_at_once_with_large_answers_between(
     pair: tuple[RustNetwork, NetworkService],
 ) -> None:
+    """Answer many requests at once with the largest answers between them."""
     rust, node = pair
     largest = LIMITS.response - 1
     answers: list[int] = []
@@ -155,6 +161,7 @@ class RustPeer:
         )
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run the network and the sync."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.network.run)
             nursery.start_soon(self.sync.run)
@@ -173,6 +180,7 @@ async def rigs(make_rig: MakeRig) -> tuple[Rig, Rig]:
 async def test_a_light_node_proves_its_way_and_follows_across_a_set_change(
     program: Path, backend: str, rust_dials: bool, rust_is_light: bool, rigs: tuple[Rig, Rig]
 ) -> None:
+    """Prove, download and follow across set changes over a Rust peer, without a penalty on either side."""
     chain, behind = rigs
     rust = RustPeer(program, backend, behind if rust_is_light else chain, light=rust_is_light)
     node = TcpPeer(1, chain if rust_is_light else behind, light=not rust_is_light)

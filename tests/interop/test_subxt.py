@@ -29,6 +29,7 @@ PATIENCE_S = 1_800
 
 @pytest.fixture(scope="module")
 def library() -> Path:
+    """Return subxt's library."""
     libraries = sorted(LIBRARIES.glob("libsubxt-*.rlib"))
     if shutil.which("rustc") is None or not SUBXT.exists() or not libraries:
         pytest.skip("subxt is not here: scripts/peers builds it (needs cargo)")
@@ -37,6 +38,7 @@ def library() -> Path:
 
 @pytest.mark.parametrize("release", ["2.2.9", "2.3.0"])
 def test_the_code_that_subxt_generates_compiles(library: Path, release: str, tmp_path: Path) -> None:
+    """Compile the code that subxt generates from each release's metadata."""
     metadata, code = tmp_path / "metadata.scale", tmp_path / "code.rs"
     metadata.write_bytes(encode_metadata(ours(release)))
     with code.open("wb") as output:

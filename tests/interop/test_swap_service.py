@@ -61,10 +61,12 @@ def first_match(log: Path, pattern: str) -> str:
 
 
 def served(log: Path) -> str:
+    """Return the address at which the service listens."""
     return first_match(log, r"Swap service: (http://127\.0\.0\.1:\d+)")
 
 
 def wait_for_books(service: str) -> None:
+    """Wait until the books have the final block."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         page = httpx.get(f"{service}/health").json()
@@ -95,6 +97,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, DevCh
 def test_chainflips_sdk_swaps_with_the_services_address_alone(
     place: tuple[str, DevChain, str], release: str, node_modules: Path, tmp_path: Path
 ) -> None:
+    """Swap with Chainflip's SDK, which knows the service's address alone."""
     if not (node_modules / release).exists():
         pytest.skip("Chainflip's SDK is not among the Node.js peers: scripts/peers installs it")
     service, chain, _ = place
@@ -114,6 +117,7 @@ def test_chainflips_sdk_swaps_with_the_services_address_alone(
 def test_the_sdk_of_the_project_swaps_and_the_status_outlives_the_node(
     place: tuple[str, DevChain, str], tmp_path: Path
 ) -> None:
+    """Swap with this project's SDK, and serve the status from the books without a node, byte for byte."""
     service, chain, books = place
     with SwapSDK(network="dev", rpc_url=service, backend_url=service) as sdk:
         quote = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", BITCOIN).quotes[0]

@@ -59,6 +59,7 @@ class LoadedValidator:
         self._pending: list[bytes] = []
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run the network, the sync and the author."""
         async with running_network(self.network), trio.open_nursery() as nursery:
             nursery.start_soon(self.sync.run)
             nursery.start_soon(self._make_blocks)
@@ -72,6 +73,7 @@ class LoadedValidator:
             await self.next_block(*included)
 
     async def next_block(self, *transactions: bytes) -> None:
+        """Make a final block, a slot later."""
         for rig in self.clocks:
             rig.wall_ms += SLOT_MS
         await self.rig.block(*transactions, final=True)
@@ -100,6 +102,7 @@ async def grow_large(validator: LoadedValidator) -> None:
 async def validator(
     request: pytest.FixtureRequest, make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> LoadedValidator:
+    """Return a validator with a large state that it serves slowly."""
     rig = await make_rig("validator", authorities=KEYS)
     validator = LoadedValidator(rust_program(), request.param, rig)
     await grow(validator)
@@ -136,6 +139,7 @@ class Watched:
         return sum(self.node.network._membership.protocols[SUFFIX].traffic.received.counts)
 
     async def run(self) -> None:
+        """Sample the distances until the end."""
         has_followed = False
         while True:
             behind = self.validator.rig.chain.finalized.number - self.node.rig.chain.finalized.number
@@ -147,6 +151,7 @@ class Watched:
 
 @asynccontextmanager
 async def both_running(validator: LoadedValidator, node: TcpPeer) -> AsyncIterator[Watched]:
+    """Yield the samples while both run, connected."""
     watched = Watched(validator, node)
     async with trio.open_nursery() as nursery:
         for peer in (validator, node):
@@ -161,6 +166,7 @@ async def both_running(validator: LoadedValidator, node: TcpPeer) -> AsyncIterat
 async def test_a_node_stays_connected_and_in_step_under_hundreds_of_transactions_a_second(
     validator: LoadedValidator, make_rig: MakeRig
 ) -> None:
+    """Stay connected and in step, during download and after it, under hundreds of transactions a second."""
     node = TcpPeer(1, await make_rig("light", authorities=KEYS), light=True)
     node.rig.wall_ms = validator.rig.wall_ms
     validator.clocks.append(node.rig)

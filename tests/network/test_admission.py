@@ -31,10 +31,12 @@ from tests.support.waiting import until
 
 
 def at(host: str) -> Multiaddr:
+    """Return the TCP address of a host."""
     return Multiaddr.parse(f"/{'ip6' if ':' in host else 'ip4'}/{host}/tcp/1")
 
 
 def name(number: int) -> str:
+    """Return the peer id of a numbered key."""
     return peer_id(key(number).public)
 
 
@@ -42,6 +44,7 @@ def name(number: int) -> str:
 
 
 async def test_a_new_connection_evicts_the_oldest_half_open_one_of_the_address_with_most() -> None:
+    """Evict the oldest half-open connection of the network and address that have most, not a lone one."""
     admission = ConnectionAdmission(8, (), ())
     hosts = ["10.0.0.1"] * 3 + ["10.0.1.1"] * 8 + ["10.0.1.2"] * 9 + ["10.9.0.1"] * 12
     with ExitStack() as stack:
@@ -78,6 +81,7 @@ async def hold(node: NetworkService, host: str) -> None:
 
 
 async def test_an_honest_node_is_accepted_while_all_half_open_slots_are_held() -> None:
+    """Accept an honest node while others hold all half-open slots and come back at once."""
     node, honest = service(1), service(2)
     async with running(node, honest), trio.open_nursery() as nursery:
         for number in range(3 * MAX_HALF_OPEN_CONNECTIONS):
@@ -95,11 +99,14 @@ async def test_an_honest_node_is_accepted_while_all_half_open_slots_are_held() -
 
 @dataclass
 class Candidate:
+    """A connected peer, as the choice of an eviction sees it."""
+
     address: Multiaddr
     inbound: bool = True
 
 
 def test_a_full_node_accepts_useful_peers_and_peers_of_other_networks() -> None:
+    """Accept useful, reserved and far peers on a full node, and none more of a network that has many."""
     admission = ConnectionAdmission(
         0, reserved={"friend"}, useful={f"useful {number}" for number in range(99)}
     )
@@ -115,6 +122,7 @@ def test_a_full_node_accepts_useful_peers_and_peers_of_other_networks() -> None:
 
 
 def test_no_peer_is_evicted_for_a_network_with_as_many_peers() -> None:
+    """Evict no peer for one of a network with as many peers, and count a /48 as one network."""
     strangers = {"a": at("8.8.8.1"), "b": at("8.8.8.2"), "c": at("8.8.4.1")}
     assert newest_of_largest_network(strangers, at("8.8.4.2")) is None
     assert newest_of_largest_network(strangers, at("9.9.9.9")) == "b"
@@ -126,6 +134,7 @@ def test_no_peer_is_evicted_for_a_network_with_as_many_peers() -> None:
 
 
 async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_path: Path) -> None:
+    """Give a slot to a peer that proved useful in an earlier run, though all are taken."""
     file = tmp_path / "network" / USEFUL_PEERS_FILE
     before = service(1, useful_peers=file)
     async with running(before):
@@ -145,6 +154,7 @@ async def test_a_peer_that_proved_useful_gets_a_slot_where_all_are_taken(tmp_pat
 async def test_the_newest_peer_of_the_largest_network_loses_its_slot_to_another_network(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Take the newest peer's slot of the largest network for a peer of another network."""
     full = Node(1, in_peers=3)
     peers, other = [Node(number) for number in (2, 3, 4)], Node(5)
     async with running(full.service, *(peer.service for peer in (*peers, other))):
@@ -164,6 +174,7 @@ async def test_the_newest_peer_of_the_largest_network_loses_its_slot_to_another_
 
 
 def test_useful_peers_are_remembered_across_restarts(tmp_path: Path) -> None:
+    """Remember useful peers across restarts once they have delivered often enough."""
     peers = UsefulPeers(tmp_path / USEFUL_PEERS_FILE)
     for number, times in ((1, MIN_DELIVERED), (2, MIN_DELIVERED - 1)):
         for _ in range(times):
@@ -177,6 +188,7 @@ def test_useful_peers_are_remembered_across_restarts(tmp_path: Path) -> None:
 
 
 def test_peers_that_delivered_least_are_forgotten_first() -> None:
+    """Forget the peers first that delivered least: a flood of ids must not displace an old friend."""
     peers = UsefulPeers()
     for _ in range(MIN_DELIVERED):
         peers.note("old friend")
@@ -196,6 +208,7 @@ def test_peers_that_delivered_least_are_forgotten_first() -> None:
 def test_a_malformed_file_of_useful_peers_is_ignored_with_a_log_line(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Ignore a malformed file of useful peers with a log line, and write a new one."""
     caplog.set_level(logging.INFO)
     (tmp_path / USEFUL_PEERS_FILE).write_bytes(content)
     peers = UsefulPeers(tmp_path / USEFUL_PEERS_FILE)
@@ -211,6 +224,7 @@ def test_a_malformed_file_of_useful_peers_is_ignored_with_a_log_line(
 
 
 def test_a_liar_that_comes_back_with_a_new_id_begins_with_a_lower_score() -> None:
+    """Begin a new id at a liar's address with a lower score, but never so low that it is banned."""
     store = PeerStore()
     assert store.report("liar", -(1 << 31), 0, "8.8.8.8")
     store.add_stranger("liar again", "8.8.8.8", 1)
@@ -226,6 +240,7 @@ def test_a_liar_that_comes_back_with_a_new_id_begins_with_a_lower_score() -> Non
 
 
 def test_a_new_peer_id_begins_with_a_lower_score_than_a_peer_that_has_delivered() -> None:
+    """Score a peer that has delivered above a new id at the address of a liar."""
     store = PeerStore()
     store.report("known", 1 << 10, 0, "8.8.8.8")
     store.report("liar", -(1 << 29), 0, "8.8.8.8")
@@ -237,6 +252,7 @@ def test_a_new_peer_id_begins_with_a_lower_score_than_a_peer_that_has_delivered(
 async def test_a_reserved_node_is_never_banned_and_the_log_warns_of_its_faults(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Keep a reserved node in spite of its faults, and warn of them once."""
     friend = service(3)
     async with running(friend):
         node = service(1, reserved_nodes=[address_of(friend)])
@@ -255,6 +271,7 @@ async def test_a_reserved_node_is_never_banned_and_the_log_warns_of_its_faults(
 
 
 async def test_reserving_a_banned_node_lifts_its_ban() -> None:
+    """Lift the ban of a node that is reserved, for good."""
     node = service(1)
     node.report(name(3), -(1 << 31), "it lied")
     assert node._peer_store.banned(name(3), trio.current_time())
@@ -268,6 +285,7 @@ async def test_reserving_a_banned_node_lifts_its_ban() -> None:
 
 
 async def test_several_nodes_connect_one_after_the_other() -> None:
+    """Connect several nodes one after the other."""
     node = service(1)
     async with running(node):
         clients = [service(number) for number in random.sample(range(10, 99), 5)]

@@ -21,16 +21,19 @@ from tests.support.network.notifications import NAME, served
 
 
 def protocol(refusal: Callable[[], str | None] = lambda: None) -> Notifications:
+    """Return a notification protocol that may refuse."""
     return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, handshake: refusal())
 
 
 async def opened_each_second(ours: Notifications, connection: PeerConnection, seconds: int) -> None:
+    """Try to open the protocol each second."""
     for _ in range(seconds):
         ours.open(connection)
         await trio.sleep(1)
 
 
 def test_each_failure_doubles_the_wait_and_a_lasting_success_resets_it() -> None:
+    """Double the wait with each failure, and reset it after a success that lasted."""
     waits = BackOff()
     assert [waits.failed("away", now=0) for _ in range(6)] == [5, 10, 20, 40, MAX_WAIT, MAX_WAIT]
     assert not waits.allows("away", now=MAX_WAIT - 1)
@@ -42,6 +45,7 @@ def test_each_failure_doubles_the_wait_and_a_lasting_success_resets_it() -> None
 
 
 def test_an_isolated_node_waits_ten_seconds_at_most() -> None:
+    """Wait ten seconds at most on an isolated node: any peer is better than none."""
     waits = BackOff()
     assert waits.failed("away", now=0) == FIRST_WAIT
     assert not waits.allows("away", now=FIRST_WAIT - 1, isolated=True)
@@ -56,6 +60,7 @@ def test_an_isolated_node_waits_ten_seconds_at_most() -> None:
 def test_the_number_of_remembered_waits_is_bounded_and_the_longest_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Bound the remembered waits, and keep the longest."""
     monkeypatch.setattr(backoff, "MAX_BACKED_OFF_PEERS", 100)
     waits = BackOff()
     for _ in range(3):
@@ -69,6 +74,7 @@ def test_the_number_of_remembered_waits_is_bounded_and_the_longest_stay(
 async def test_a_peer_that_keeps_refusing_is_asked_less_and_less_often(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Ask a peer that keeps refusing less and less often, up to once a minute."""
     asked: list[float] = []
 
     def refuse() -> str:
@@ -85,6 +91,7 @@ async def test_a_peer_that_keeps_refusing_is_asked_less_and_less_often(
 async def test_a_peer_that_accepts_and_ends_at_once_is_asked_less_and_less_often(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Ask a peer that accepts and ends at once less and less often."""
     times: list[float] = []
     theirs = protocol()
 
@@ -104,6 +111,7 @@ async def test_a_peer_that_accepts_and_ends_at_once_is_asked_less_and_less_often
 
 
 async def read_all(events: Notifications) -> None:
+    """Read all events."""
     async for _ in events.events:
         pass
 
@@ -111,6 +119,7 @@ async def read_all(events: Notifications) -> None:
 async def test_we_answer_a_peer_that_keeps_opening_and_resetting_only_a_few_times(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Answer a peer that opens and resets again and again a few times, then only after a pause."""
     ours = protocol()
     answered = 0
 
@@ -139,6 +148,7 @@ async def test_we_answer_a_peer_that_keeps_opening_and_resetting_only_a_few_time
 async def test_a_lost_connection_does_not_count_as_a_failure_of_its_protocols(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Count a lost connection as no failure of its protocols."""
     ours = protocol()
     async with both(ignore) as (caller, called):
         ours.open(caller)

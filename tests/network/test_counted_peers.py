@@ -17,6 +17,7 @@ PEERS = 8
 async def test_counting_and_listing_peers_look_at_each_peer_a_few_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Count and list peers with a few looks at each: a look at all for each would grow as the square."""
     hub, others = Node(1), [Node(number) for number in range(2, 2 + PEERS)]
     looks = 0
 

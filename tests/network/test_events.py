@@ -17,6 +17,7 @@ from tests.support.waiting import LIMIT_S, until
 
 
 async def test_closed_events_keep_their_order_among_events_that_wait_for_room() -> None:
+    """Keep the order of events while some wait for room, with a peer's end after its messages."""
     events, received = EventQueue(2), list[NotificationEvent]()
     opened = ProtocolOpened("peer", b"", inbound=True)
 
@@ -40,6 +41,7 @@ async def test_closed_events_keep_their_order_among_events_that_wait_for_room() 
 
 
 async def test_an_outdated_event_is_dropped_and_the_next_one_gets_its_room() -> None:
+    """Drop an outdated event, and give its room to the next one."""
     events, outdated, results = EventQueue(1), False, list[bool]()
 
     async def put(name: str, wanted: bool) -> None:
@@ -60,6 +62,7 @@ async def test_an_outdated_event_is_dropped_and_the_next_one_gets_its_room() -> 
 
 
 async def test_events_of_a_peer_that_reconnects_before_they_are_read_stay_in_order() -> None:
+    """Deliver opened and closed in turn for a peer that reconnects before its events are read."""
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         for _ in range(3):
@@ -84,6 +87,7 @@ async def test_events_of_a_peer_that_reconnects_before_they_are_read_stay_in_ord
 
 
 def test_a_rate_has_a_burst_and_an_average() -> None:
+    """Allow a burst, and an average rate after it."""
     rate = Rate(per_second=2, burst=3)
     assert [rate.take(10) for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
     assert rate.take(12) == 0
@@ -95,10 +99,12 @@ def test_a_rate_has_a_burst_and_an_average() -> None:
 
 
 def gossip(limits: NotificationLimits) -> Notifications:
+    """Return a notification protocol with these limits."""
     return Notifications(NAME, lambda: b"hello", limits, lambda peer, handshake: None)
 
 
 def test_a_message_that_counts_as_several_waits_as_long_as_those() -> None:
+    """Wait for a message that counts as several as long as for those."""
     rate = Rate(per_second=100, burst=10)
     assert rate.take(0, times=256) == pytest.approx(2.46)
     assert rate.take(3, times=1) == 0
@@ -107,6 +113,7 @@ def test_a_message_that_counts_as_several_waits_as_long_as_those() -> None:
 async def test_messages_beyond_the_rate_of_a_protocol_wait_in_their_window(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Delay messages beyond the rate of a protocol rather than drop them or the peer."""
     theirs, ours = (
         gossip(NotificationLimits(per_second=100, burst=50)),
         gossip(NotificationLimits(queue=1000)),
@@ -127,6 +134,7 @@ async def test_messages_beyond_the_rate_of_a_protocol_wait_in_their_window(
 async def test_repeated_messages_are_dropped_and_too_many_end_the_protocol(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Drop repeated messages, and end the protocol after too many."""
     theirs, ours = gossip(NotificationLimits(repeats=3)), gossip(NotificationLimits())
     floods: list[str] = []
     theirs.on_flood = lambda peer, reason: floods.append(reason)

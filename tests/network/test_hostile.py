@@ -32,6 +32,7 @@ from tests.support.waiting import until
 
 
 async def still_works(node: NetworkService) -> None:
+    """Assert that the node still answers a new client."""
     client = service(2)
     client.serve_requests("sync/2", None)
     async with running(client):
@@ -51,6 +52,7 @@ async def still_works(node: NetworkService) -> None:
     ],
 )
 async def test_garbage_instead_of_a_handshake_ends_that_connection(garbage: bytes) -> None:
+    """End a connection that sends garbage instead of a handshake, and no other."""
     node = victim()
     async with running(node):
         stream = await raw(node)
@@ -60,6 +62,7 @@ async def test_garbage_instead_of_a_handshake_ends_that_connection(garbage: byte
 
 
 async def test_peers_that_disconnect_at_once_leave_nothing_behind() -> None:
+    """Leave nothing behind of peers that disconnect at once."""
     node = victim()
     async with running(node):
         for _ in range(50):
@@ -74,6 +77,7 @@ async def test_peers_that_disconnect_at_once_leave_nothing_behind() -> None:
     "attack", [b"\x01" * 12, FRAME.pack(0, 0, 0, 200, 5) + b"never", FRAME.pack(0, 0, SYN, 1, 1 << 30)]
 )
 async def test_malformed_frames_end_the_connection_and_cost_reputation(attack: bytes) -> None:
+    """End a connection with malformed frames, and lower the peer's reputation."""
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
@@ -87,6 +91,7 @@ async def test_malformed_frames_end_the_connection_and_cost_reputation(attack: b
 
 
 async def test_a_flood_of_substreams_stops_at_the_limit() -> None:
+    """Stop a flood of substreams at the limit, and serve others meanwhile."""
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
@@ -103,6 +108,7 @@ async def test_a_flood_of_substreams_stops_at_the_limit() -> None:
 
 
 async def test_one_peer_gets_half_of_what_a_protocol_serves_at_a_time() -> None:
+    """Serve one peer at most half of the concurrent requests of a protocol."""
     node, greedy, modest = service(1), service(2), service(3)
     begun, go_on = 0, trio.Event()
 
@@ -138,6 +144,7 @@ async def test_one_peer_gets_half_of_what_a_protocol_serves_at_a_time() -> None:
 
 
 def test_one_address_of_the_internet_gets_five_connections() -> None:
+    """Accept five connections of an internet address or /64, and any number of this machine."""
     admission = victim()._connections.admission
     crowded, other, here = (
         Multiaddr.parse(f"/ip4/{host}/tcp/1") for host in ("8.8.8.8", "8.8.4.4", "127.0.0.1")
@@ -160,6 +167,7 @@ def test_one_address_of_the_internet_gets_five_connections() -> None:
 async def test_connections_that_are_not_yet_secured_count_for_their_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Count connections for their address before they are secured."""
     monkeypatch.setattr(Multiaddr, "is_global", property(lambda address: True))
     node = victim()
     async with running(node):
@@ -196,6 +204,7 @@ async def test_false_addresses_reported_by_a_peer_are_not_passed_on() -> None:
 
 
 def met(node: NetworkService) -> list[KnownPeer]:
+    """Return the known peers that the node has met."""
     return node._discovery._table.nearest(bytes(32), met=True)
 
 
@@ -228,6 +237,7 @@ async def test_a_node_with_many_slow_addresses_delays_no_other_dial(
 async def test_a_silent_connection_is_dropped_before_it_is_secured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Drop a silent connection before it is secured, and free its slot."""
     monkeypatch.setattr("cfnode.network.connections.SETUP_TIMEOUT", 0.2)
     node = victim()
     async with running(node):
@@ -240,6 +250,7 @@ async def test_a_silent_connection_is_dropped_before_it_is_secured(
 
 
 async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> None:
+    """Reset only the substream on which a line is not text."""
     node = victim()
     async with running(node):
         stream, peer = await secured(node)
@@ -257,6 +268,7 @@ async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> 
 
 
 async def test_the_error_names_an_address_that_does_not_answer() -> None:
+    """Name the address that does not answer in the error."""
     node = victim()
     async with running(node):
         with pytest.raises(DialError, match=r"/ip4/127\.0\.0\.1/tcp/1: "):
@@ -266,6 +278,7 @@ async def test_the_error_names_an_address_that_does_not_answer() -> None:
 
 
 async def test_a_boot_node_with_another_id_is_listed_with_the_reason() -> None:
+    """List a boot node with another id than its address states, with the reason."""
     impostor, claimed = victim(), service(9).peer_id
     async with running(impostor):
         node = service(3, boot_nodes=[impostor.listening[0].with_peer(claimed)])
@@ -277,6 +290,7 @@ async def test_a_boot_node_with_another_id_is_listed_with_the_reason() -> None:
 
 
 async def test_a_node_that_the_user_reserves_is_dialed_now_however_often_it_has_failed() -> None:
+    """Dial a node that the user reserves now, however often it has failed."""
     friend = service(9)
     node = service(3, boot_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
     async with running(node, friend):
@@ -289,6 +303,7 @@ async def test_a_node_that_the_user_reserves_is_dialed_now_however_often_it_has_
 
 
 async def test_a_boot_node_that_disconnects_at_once_is_not_dialed_again_at_once() -> None:
+    """Dial a boot node that disconnects at once only after a wait."""
     calls = 0
 
     async def hang_up(stream: trio.SocketStream) -> None:
@@ -311,6 +326,7 @@ async def test_a_boot_node_that_disconnects_at_once_is_not_dialed_again_at_once(
 
 
 def test_reputation_decays() -> None:
+    """Let reputation decay towards zero, and ban a peer for one lie or three lesser faults."""
     peer_store = PeerStore()
     assert peer_store.report("liar", -(1 << 31), now=0)
     assert peer_store.banned("liar", now=10)

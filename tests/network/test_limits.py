@@ -50,6 +50,7 @@ from tests.support.waiting import until
 async def test_the_peer_with_most_unread_data_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Disconnect the peer with most unread data when the sum of all exceeds its limit."""
     monkeypatch.setattr(buffers, "MAX_UNREQUESTED_BYTES", 600_000)
     closed: list[object] = []
 
@@ -81,6 +82,7 @@ async def test_the_peer_with_most_unread_data_is_disconnected(
 async def request_without_reading(
     caller: PeerConnection, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
+    """Send a request, and never read its answer."""
     async with caller.substream() as substream:
         await propose(substream, "/echo", framed(b"x"))
         task_status.started()
@@ -90,6 +92,7 @@ async def request_without_reading(
 async def test_unread_answers_are_bounded_over_all_peers(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Bound unread answers over all peers, and free their memory when their time is up."""
     monkeypatch.setattr(buffers, "MAX_UNREAD_ANSWER_BYTES", 1_200_000)
     sums = Buffers()
 
@@ -115,6 +118,7 @@ async def test_unread_answers_are_bounded_over_all_peers(
 async def test_a_peer_with_unread_answers_is_disconnected_for_one_with_few_requests(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Disconnect the peer with unread answers for one that asks for little."""
     monkeypatch.setattr(buffers, "MAX_UNREAD_ANSWER_BYTES", 1_200_000)
     sums = Buffers(lambda holder: holder.close("unread") if isinstance(holder, PeerConnection) else None)
 
@@ -175,6 +179,8 @@ async def test_requests_that_arrive_slowly_are_all_answered(autojump_clock: trio
 async def test_pings_are_answered_no_faster_than_their_rate(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Answer pings no faster than their rate."""
+
     async def serve(connection: PeerConnection, substream: Substream) -> None:
         _, first = await accept_protocol(substream, {PING_PROTOCOL})
         await answer_pings(substream, first, Rate(PINGS_PER_SECOND, PINGS_AT_ONCE))
@@ -219,6 +225,7 @@ async def test_a_handshake_that_does_not_end_is_cut_off(autojump_clock: trio.tes
 async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_the_log_warns_of_a_reserved_node(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Charge a flood of frames a third of a ban, and warn only where the node is reserved."""
     flood = FRAME.pack(0, PING, ACK, 0, 1) * 4000
     for reserved in (False, True):
         node = victim()
@@ -237,6 +244,7 @@ async def test_a_flood_of_frames_costs_a_third_of_a_ban_and_the_log_warns_of_a_r
 
 
 async def test_identify_and_kademlia_requests_beyond_their_rates_are_refused() -> None:
+    """Refuse identify and Kademlia requests beyond their rates."""
     node, asking = victim(), service(2)
     async with running(node, asking):
         await asking.connect(address_of(node))
@@ -256,6 +264,7 @@ async def test_identify_and_kademlia_requests_beyond_their_rates_are_refused() -
 
 @pytest.mark.parametrize("frame", [b"\x02\x81\0\0\0\0x", b"\x8a\x80\0\0\0\0"], ids=["a byte", "a pong"])
 async def test_tiny_websocket_frames_let_other_tasks_run_and_end_the_connection(frame: bytes) -> None:
+    """Let other tasks run between tiny WebSocket frames, and end the connection that floods with them."""
     _, wire, listener = await both_ends()
     first, rounds, reading = frame, 0, True
     if first[0] == 2:

@@ -18,6 +18,7 @@ from tests.support.waiting import until
 
 
 async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:
+    """Open both protocols both ways with a dialed peer, with each side's handshake."""
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -28,6 +29,7 @@ async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:
 
 
 async def test_notifications_arrive_in_order() -> None:
+    """Deliver notifications in order, both ways."""
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -44,6 +46,7 @@ async def test_notifications_arrive_in_order() -> None:
 
 
 async def test_the_end_of_a_connection_closes_each_protocol_once() -> None:
+    """Close each protocol once at the end of a connection, and send nothing afterwards."""
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -58,6 +61,7 @@ async def test_the_end_of_a_connection_closes_each_protocol_once() -> None:
 
 
 async def test_a_message_over_the_limit_ends_the_protocol() -> None:
+    """End the protocol of a peer that sends a message over the limit."""
     one, two = Node(1, NotificationLimits(message=10)), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -69,6 +73,7 @@ async def test_a_message_over_the_limit_ends_the_protocol() -> None:
 
 
 async def test_a_peer_that_does_not_read_is_dropped_when_its_queue_is_full() -> None:
+    """Drop a peer that does not read once its queue is full."""
     one, two = Node(1), Node(2, NotificationLimits(queue=4))
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -83,6 +88,7 @@ async def test_a_peer_that_does_not_read_is_dropped_when_its_queue_is_full() -> 
 
 
 async def test_a_node_without_free_slots_accepts_reserved_nodes_only() -> None:
+    """Accept reserved nodes only where all slots are taken."""
     friend = service(3)
     full = Node(1, in_peers=1, reserved_nodes=[Multiaddr.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{friend.peer_id}")])
     first, second, third = Node(2), Node(4), Node(3)
@@ -97,6 +103,7 @@ async def test_a_node_without_free_slots_accepts_reserved_nodes_only() -> None:
 
 
 async def test_light_nodes_have_slots_of_their_own() -> None:
+    """Give light nodes slots of their own: they must not take those of full nodes."""
     node = Node(1, in_peers=1, in_peers_light=2)
     lights = [Node(number, roles=Roles.LIGHT) for number in (2, 3, 4)]
     fulls = [Node(number, roles=Roles.FULL) for number in (5, 6)]
@@ -112,6 +119,7 @@ async def test_light_nodes_have_slots_of_their_own() -> None:
 
 
 async def test_an_ended_protocol_is_opened_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open a protocol again that ended, after a pause, on the connection that is still there."""
     monkeypatch.setattr("cfnode.network.backoff.FIRST_WAIT", 0.02)
     monkeypatch.setattr("cfnode.network.dialing.UPKEEP_INTERVAL", 0.01)
     one, two = Node(1), Node(2)
@@ -131,6 +139,7 @@ async def test_an_ended_protocol_is_opened_again_after_a_pause(monkeypatch: pyte
 async def test_a_peer_that_disconnects_at_once_is_dialed_less_and_less_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Count each early disconnection as a failure, which delays the next dial."""
     monkeypatch.setattr("cfnode.network.backoff.FIRST_WAIT", 0.01)
     monkeypatch.setattr("cfnode.network.dialing.UPKEEP_INTERVAL", 0.01)
     boot = Node(1)
@@ -144,6 +153,7 @@ async def test_a_peer_that_disconnects_at_once_is_dialed_less_and_less_often(
 
 
 async def test_a_useless_peer_is_evicted_if_another_node_is_known() -> None:
+    """Evict a useless peer that we dialed once another node is known, and never one that called us."""
     useless, other = Node(1), Node(2)
     async with running(useless.service, other.service):
         node = Node(3, out_peers=1, boot_nodes=[address_of(useless.service)])
@@ -162,6 +172,7 @@ async def test_a_useless_peer_is_evicted_if_another_node_is_known() -> None:
 
 
 async def test_a_banned_peer_is_disconnected_and_refused() -> None:
+    """Disconnect a banned peer, and refuse it when it comes back."""
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -174,6 +185,7 @@ async def test_a_banned_peer_is_disconnected_and_refused() -> None:
 
 
 async def test_nodes_find_each_other_through_a_boot_node() -> None:
+    """Find another node through a boot node."""
     boot = Node(1)
     async with running(boot.service):
         nodes = [Node(number, boot_nodes=[address_of(boot.service)]) for number in (2, 3)]

@@ -15,6 +15,7 @@ LIMITS = RequestLimits(request=1 << 20, response=32 << 20, timeout=10.0)
 
 
 async def test_a_request_is_answered_and_the_answer_can_be_large() -> None:
+    """Answer a request, an empty one and one with a large answer."""
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout, LIMITS)
     client.serve_requests("sync/2", None, LIMITS)
@@ -29,6 +30,7 @@ async def test_a_request_is_answered_and_the_answer_can_be_large() -> None:
 
 
 async def test_many_requests_at_once_get_their_own_answers() -> None:
+    """Give fifty concurrent requests their own answers."""
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout, RequestLimits(concurrent=100))
     client.serve_requests("sync/2", None)
@@ -48,6 +50,7 @@ async def test_many_requests_at_once_get_their_own_answers() -> None:
 async def test_a_failing_request_does_not_end_the_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Keep the connection when a request fails on either side, and log a fault of our own."""
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout, RequestLimits(request=10))
     client.serve_requests("sync/2", None)
@@ -64,6 +67,7 @@ async def test_a_failing_request_does_not_end_the_connection(
 
 
 async def test_an_answer_over_our_limit_is_not_read() -> None:
+    """Read no answer over our limit."""
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout, LIMITS)
     client.serve_requests("sync/2", None, RequestLimits(response=10))
@@ -74,6 +78,8 @@ async def test_an_answer_over_our_limit_is_not_read() -> None:
 
 
 async def test_a_request_to_a_silent_peer_times_out() -> None:
+    """Time out a request to a silent peer, and fail one to a peer that is not connected."""
+
     async def silent(peer: str, data: bytes) -> bytes | None:
         await trio.sleep_forever()
 
@@ -89,6 +95,8 @@ async def test_a_request_to_a_silent_peer_times_out() -> None:
 
 
 async def test_pending_requests_fail_when_the_peer_disconnects() -> None:
+    """Fail pending requests when the peer disconnects."""
+
     async def never(peer: str, data: bytes) -> bytes | None:
         server.disconnect(peer, "enough")
         await trio.sleep_forever()
@@ -104,6 +112,7 @@ async def test_pending_requests_fail_when_the_peer_disconnects() -> None:
 
 
 async def test_the_error_names_a_node_with_another_id_than_its_address() -> None:
+    """Name both ids in the error for a node with another id, and refuse to dial this node itself."""
     server, client = service(1), service(2)
     async with running(server, client):
         with pytest.raises(
@@ -116,6 +125,7 @@ async def test_the_error_names_a_node_with_another_id_than_its_address() -> None
 
 
 async def test_both_sides_have_the_identify_message_of_the_other() -> None:
+    """Exchange identify messages on both sides."""
     server, client = service(1), service(2)
     async with running(server, client):
         await client.connect(address_of(server))
@@ -126,6 +136,7 @@ async def test_both_sides_have_the_identify_message_of_the_other() -> None:
 
 
 async def test_of_two_connections_with_a_peer_the_newer_stays() -> None:
+    """Keep the newer of two connections with a peer."""
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout)
     client.serve_requests("sync/2", None)
@@ -137,5 +148,6 @@ async def test_of_two_connections_with_a_peer_the_newer_stays() -> None:
 
 
 def test_the_service_implements_the_network_protocol() -> None:
+    """Assign the service to the type of a network, which mypy checks member by member."""
     network: PeerNetwork = service(1)
     assert network.peers == {}

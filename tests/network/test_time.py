@@ -30,6 +30,7 @@ from tests.support.network.requests import echo, serving
 async def test_a_peer_that_does_not_answer_pings_is_disconnected(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Disconnect a peer that does not answer a ping within 20 s, without blame."""
     async with ours_and_raw() as (ours, _, _):
         began = trio.current_time()
         await ours.ended.wait()
@@ -39,6 +40,7 @@ async def test_a_peer_that_does_not_answer_pings_is_disconnected(
 
 
 async def test_a_peer_that_answers_pings_stays(autojump_clock: trio.testing.MockClock) -> None:
+    """Keep a peer that answers pings."""
     async with both(ignore) as (caller, called):
         await trio.sleep(3600)
         assert not caller.end_reason
@@ -46,6 +48,7 @@ async def test_a_peer_that_answers_pings_stays(autojump_clock: trio.testing.Mock
 
 
 async def test_a_closed_connection_sends_goaway_to_the_peer(autojump_clock: trio.testing.MockClock) -> None:
+    """Send GoAway when a connection is closed, and give its reason to the requests that fail."""
     async with ours_and_raw() as (ours, stream, raw):
         ours.close("enough")
         session, events = YamuxSession(dialer=True), []
@@ -64,6 +67,7 @@ async def test_a_closed_connection_sends_goaway_to_the_peer(autojump_clock: trio
 
 @pytest.mark.parametrize("turns", range(12))
 async def test_a_connection_that_is_ending_refuses_tasks_and_substreams(turns: int) -> None:
+    """Refuse tasks and substreams on a connection that is ending, at every moment of its end."""
     (left, there), (_, _) = await secured_pair()
     ending = connection(left, there, ignore, inbound=False)
     with trio.fail_after(20):
@@ -83,6 +87,7 @@ async def test_a_connection_that_is_ending_refuses_tasks_and_substreams(turns: i
 async def test_a_request_that_arrives_byte_by_byte_times_out_after_ten_seconds(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Time out a request that arrives byte by byte after ten seconds, and free its memory."""
     sums = Buffers()
     async with both(serving(ServedProtocol(echo, RequestLimits())), sums) as (caller, called):
         async with caller.substream() as substream:
@@ -102,6 +107,7 @@ async def test_a_request_that_arrives_byte_by_byte_times_out_after_ten_seconds(
 async def test_a_message_that_has_begun_has_to_end_in_time_but_may_begin_late(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Time out a message that has begun, but let it begin late."""
     outcomes: list[object] = []
 
     async def listen(connection: PeerConnection, substream: Substream) -> None:
@@ -141,6 +147,7 @@ async def test_useless_frames_end_the_connection(flags: int, autojump_clock: tri
 async def test_tiny_noise_messages_end_the_connection_too(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """End a connection that sends tiny noise messages."""
     async with ours_and_raw() as (ours, stream, raw):
         with suppress(trio.BrokenResourceError):
             for _ in range(10):
@@ -170,6 +177,7 @@ async def test_flooding_connections_take_turns_and_let_other_tasks_run(
 async def test_streams_reset_before_any_data_never_get_a_task(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Start no task for a stream that is reset before any data."""
     served: list[int] = []
 
     async def serve(connection: PeerConnection, substream: Substream) -> None:

@@ -16,6 +16,7 @@ SYNC = f"/{GENESIS.hex()}/sync/2"
 
 
 async def test_requests_are_counted_on_both_sides_with_their_outcome() -> None:
+    """Count requests on both sides by outcome."""
     server, client = service(1), service(2)
     server.serve_requests("sync/2", shout)
     client.serve_requests("sync/2", None, RequestLimits(response=10))
@@ -37,6 +38,7 @@ async def test_requests_are_counted_on_both_sides_with_their_outcome() -> None:
 
 
 async def test_notifications_are_counted_by_size_and_direction() -> None:
+    """Count notifications by size and direction, and protocols as opened and closed."""
     one, two = Node(1), Node(2)
     async with running(one.service, two.service):
         await two.service.connect(address_of(one.service))
@@ -57,6 +59,7 @@ async def test_notifications_are_counted_by_size_and_direction() -> None:
 
 
 async def test_connections_are_counted_with_the_reason_of_their_end() -> None:
+    """Count connections by the reason of their end, and failed dials by kind."""
     one, two = service(1), service(2)
     async with running(one, two):
         await two.connect(address_of(one))

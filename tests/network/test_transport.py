@@ -35,10 +35,12 @@ from tests.support.waiting import until
 
 
 async def echo(peer: str, data: bytes) -> bytes | None:
+    """Return the data."""
     return data
 
 
 def listening_at(*addresses: str) -> NetworkService:
+    """Return an echoing node that listens at these addresses."""
     node = service(1, listen=tuple(map(Multiaddr.parse, addresses)))
     node.serve_requests("sync/2", echo)
     return node
@@ -55,6 +57,7 @@ async def echoes(address: Multiaddr) -> None:
 
 
 def ports(node: NetworkService) -> list[str]:
+    """Return the ports at which a node listens."""
     return [address.parts[1][1] for address in node.listening]
 
 
@@ -69,6 +72,7 @@ def ports(node: NetworkService) -> list[str]:
     ],
 )
 async def test_each_form_of_address_is_dialed(listen: str, dial: str) -> None:
+    """Dial each form of address that a specification may have."""
     node = listening_at(listen)
     try:
         async with running(node):
@@ -78,6 +82,7 @@ async def test_each_form_of_address_is_dialed(listen: str, dial: str) -> None:
 
 
 async def test_one_node_listens_over_tcp_and_websocket_and_announces_both() -> None:
+    """Listen over TCP and WebSocket at once, and announce both addresses."""
     node = listening_at("/ip4/127.0.0.1/tcp/0", "/ip4/127.0.0.1/tcp/0/ws")
     async with running(node):
         plain, layered = node.listening
@@ -88,6 +93,7 @@ async def test_one_node_listens_over_tcp_and_websocket_and_announces_both() -> N
 
 
 async def test_a_name_of_the_wrong_kind_is_not_dialed() -> None:
+    """Refuse to dial a name without an address of the kind that is asked for."""
     client = service(2)
     async with running(client):
         with pytest.raises(DialError, match=r"/dns6/no-such-name\.invalid/tcp/1: "):
@@ -95,6 +101,7 @@ async def test_a_name_of_the_wrong_kind_is_not_dialed() -> None:
 
 
 def test_the_boot_nodes_of_the_official_specification_can_be_dialed(berghain_spec: Path) -> None:
+    """Parse every boot node of the official specification as one that can be dialed."""
     boot_nodes = json.loads(berghain_spec.read_text())["bootNodes"]
     addresses = [Multiaddr.parse(text) for text in boot_nodes]
     assert addresses
@@ -156,6 +163,7 @@ async def tls_in_front_of(node: NetworkService, context: ssl.SSLContext) -> Asyn
 
 @pytest.mark.parametrize("form", ["wss", "tls/ws"])
 async def test_a_node_behind_tls_is_dialed(authority: ssl.SSLContext, form: str) -> None:
+    """Dial a node behind TLS in both forms of its address."""
     node = listening_at("/ip4/127.0.0.1/tcp/0/ws")
     async with running(node), tls_in_front_of(node, authority) as port:
         await echoes(Multiaddr.parse(f"/ip4/127.0.0.1/tcp/{port}/{form}").with_peer(node.peer_id))
@@ -164,6 +172,7 @@ async def test_a_node_behind_tls_is_dialed(authority: ssl.SSLContext, form: str)
 async def test_a_certificate_of_another_host_is_refused(
     authority: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse a certificate of another host, and one of an unknown authority."""
     node, client = listening_at("/ip4/127.0.0.1/tcp/0/ws"), service(2)
     async with running(node, client), tls_in_front_of(node, authority) as port:
         with pytest.raises(DialError, match=f"/dns/localhost/tcp/{port}/wss: TLS failed.*localhost"):
@@ -208,6 +217,7 @@ async def name_server(monkeypatch: pytest.MonkeyPatch, records: dict[str, list[s
 async def test_the_addresses_of_a_dnsaddr_are_dialed_until_one_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Dial the addresses of a dnsaddr record until one answers, and give up on a loop."""
     node, other = listening_at("/ip4/127.0.0.1/tcp/0/ws"), service(9)
     async with running(node):
         records = {
@@ -235,6 +245,7 @@ async def test_the_addresses_of_a_dnsaddr_are_dialed_until_one_answers(
 
 
 async def test_a_boot_node_may_be_a_dnsaddr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accept a dnsaddr record as a boot node."""
     node = listening_at("/ip4/127.0.0.1/tcp/0")
     async with running(node):
         records = {"_dnsaddr.boot.test": [f"dnsaddr={node.listening[0]}"]}
@@ -249,6 +260,7 @@ async def test_a_boot_node_may_be_a_dnsaddr(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_websocket_carries_bytes_both_ways_and_its_end() -> None:
+    """Carry bytes and the end of a stream over a WebSocket."""
     dialer, _, listener = await both_ends()
     await dialer.send_all(b"hello")
     await listener.send_all(b"world")
@@ -272,6 +284,7 @@ FRAMES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
 async def test_malformed_websocket_frames_are_a_fault_of_the_peer(frame: bytes) -> None:
+    """Blame the peer for a malformed WebSocket frame."""
     _, wire, listener = await both_ends()
     await wire.send_all(frame)
     with pytest.raises(RemoteError, match="websocket: "):
@@ -279,6 +292,7 @@ async def test_malformed_websocket_frames_are_a_fault_of_the_peer(frame: bytes) 
 
 
 async def test_an_endless_frame_is_passed_on_as_it_arrives() -> None:
+    """Pass an endless frame on as it arrives, without keeping it."""
     _, wire, listener = await both_ends()
     await wire.send_all(b"\x82\xff" + (1 << 62).to_bytes(8, "big") + bytes(4))
     for _ in range(50):
@@ -291,6 +305,7 @@ async def test_an_endless_frame_is_passed_on_as_it_arrives() -> None:
 
 
 async def test_only_the_last_of_many_pings_is_answered() -> None:
+    """Answer the last of many pings only."""
     _, wire, listener = await both_ends()
     await wire.send_all(
         b"".join(b"\x89\x81\0\0\0\0" + bytes([number]) for number in range(200)) + b"\x82\x81\0\0\0\0x"
@@ -311,6 +326,7 @@ async def test_only_the_last_of_many_pings_is_answered() -> None:
     ],
 )
 async def test_a_malformed_websocket_handshake_is_refused(sent: bytes, reason: str) -> None:
+    """Refuse a malformed WebSocket handshake with the reason."""
     left, right = trio.testing.memory_stream_pair()
     await left.send_all(sent)
     await left.send_eof()
@@ -319,6 +335,7 @@ async def test_a_malformed_websocket_handshake_is_refused(sent: bytes, reason: s
 
 
 async def test_compression_is_never_accepted() -> None:
+    """Accept no compression: a small message could become a huge one."""
     left, right = trio.testing.memory_stream_pair()
     await left.send_all(
         b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -333,6 +350,8 @@ async def test_compression_is_never_accepted() -> None:
 
 
 async def test_the_error_names_a_web_server_in_the_place_of_a_node() -> None:
+    """Name the answer of a web server that stands where a node should be."""
+
     async def not_found(stream: trio.SocketStream) -> None:
         await stream.receive_some()
         await stream.send_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")

@@ -14,6 +14,7 @@ from tests.node.mini import Rig
 
 
 def test_the_idle_line_is_the_one_in_the_guides() -> None:
+    """Print the idle line letter by letter as the guides have it."""
     best = BlockRef(bytes.fromhex("c279" + "00" * 28 + "f190"), 10_260_208)
     final = BlockRef(bytes.fromhex("abcd" + "00" * 28 + "0123"), 10_260_206)
     assert idle_line(8, best, final) == (
@@ -30,6 +31,7 @@ async def test_blocks_and_reorganisations_are_logged_and_a_summary_every_five_se
     autojump_clock: trio.testing.MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Log each import and reorganisation, and a summary every five seconds."""
     genesis = rig.chain.genesis_hash
     with caplog.at_level(logging.INFO, "cfnode.informant"):
         nursery.start_soon(Informant(rig.chain, lambda: 0).run)

@@ -28,6 +28,8 @@ MANUAL = DevConfig(seal="manual")
 
 
 class Surroundings:
+    """A node's peers and excuse, as a test sets them."""
+
     def __init__(self, rig: Rig) -> None:
         self.peers, self.excused = 1, False
         self.liveness = Liveness(
@@ -40,6 +42,7 @@ class Surroundings:
 
 @asynccontextmanager
 async def watching(rig: Rig) -> AsyncIterator[Surroundings]:
+    """Yield the surroundings of a running liveness task."""
     around = Surroundings(rig)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(around.liveness.run)
@@ -51,6 +54,7 @@ async def watching(rig: Rig) -> AsyncIterator[Surroundings]:
 async def test_three_block_times_without_a_block_are_isolation_until_the_next_one_comes(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Report isolation after three block times without a block, until the next one comes."""
     async with watching(rig) as around:
         await rig.block()
         await trio.sleep(MAX_SILENCE_S - 1)
@@ -76,6 +80,7 @@ async def test_three_block_times_without_a_block_are_isolation_until_the_next_on
 async def test_without_peers_a_node_is_isolated_at_once_with_the_reason(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Report isolation at once without peers, with the reason."""
     async with watching(rig) as around:
         around.peers = 0
         assert around.liveness.is_isolated
@@ -87,6 +92,7 @@ async def test_without_peers_a_node_is_isolated_at_once_with_the_reason(
 async def test_a_node_that_makes_the_chain_or_is_syncing_is_not_isolated(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Report no isolation of a node that makes the chain or is syncing."""
     async with watching(rig) as around:
         around.peers, around.excused = 0, True
         await trio.sleep(2 * MAX_SILENCE_S)
@@ -97,6 +103,7 @@ async def test_a_node_that_makes_the_chain_or_is_syncing_is_not_isolated(
 async def test_the_informant_prints_isolation_in_place_of_idle(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Print isolation in place of the idle line."""
     async with watching(rig) as around, trio.open_nursery() as nursery:
         informant = Informant(rig.chain, lambda: around.peers, isolated=around.liveness.line)
         with caplog.at_level(logging.INFO, "cfnode.informant"):
@@ -111,12 +118,14 @@ async def test_the_informant_prints_isolation_in_place_of_idle(
 
 
 def pending(publisher: Publisher[TxStatus], rig: Rig, around: Surroundings) -> Submission:
+    """Return a submission that waits for a status."""
     return Submission(rig.chain, Watch(b"\1" * 32, publisher.subscribe()), around.liveness)
 
 
 async def test_a_call_that_waits_for_a_block_is_answered_when_none_has_come_for_long(
     rig: Rig, patient_clock: MockClock
 ) -> None:
+    """Answer a call that waits when no block has come for long, with the transaction's hash."""
     async with watching(rig) as around:
         publisher = Publisher[TxStatus](None)
         with pending(publisher, rig, around) as submission:
@@ -137,6 +146,7 @@ async def test_a_call_that_waits_for_a_block_is_answered_when_none_has_come_for_
 async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
     rig: Rig, patient_clock: MockClock
 ) -> None:
+    """Extend the wait with each block, and say where only finality is missing."""
     async with watching(rig) as around, trio.open_nursery() as nursery:
         publisher = Publisher[TxStatus](None)
 
@@ -160,6 +170,7 @@ async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
 async def test_a_broker_call_on_a_node_without_new_blocks_is_answered_and_executed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Answer a broker's call without new blocks, and execute it with the next one."""
     monkeypatch.setattr(liveness_module, "MAX_SILENCE_S", 1.5)
     monkeypatch.setattr(liveness_module, "WAITING_CALL_TIMEOUT_S", 2.0)
     async with live_node(tmp_path / "author", dev=MANUAL) as author:

@@ -31,6 +31,7 @@ INSTANT = DevConfig(seal="instant")
 
 
 def raised(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one error of nested groups."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         (error,) = error.exceptions
@@ -38,6 +39,7 @@ def raised(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 async def test_a_single_development_node_is_ready_without_peers(tmp_path: Path) -> None:
+    """Be ready without peers as a single development node."""
     async with live_node(tmp_path, dev=INSTANT) as node:
         assert node.health() == {"peers": 0, "isSyncing": False, "shouldHavePeers": False}
         assert node.chain.genesis_hash == genesis_hash(dev_chain_spec())
@@ -49,6 +51,7 @@ async def test_a_single_development_node_is_ready_without_peers(tmp_path: Path) 
 async def test_without_dev_the_node_reports_why_it_has_no_peers_and_answers_from_genesis(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Report why a node has no peers, and answer from genesis meanwhile."""
     with caplog.at_level(logging.INFO, "cfnode"):
         alone = replace(LOOPBACK, reserved_only=True)  # no test dials the boot nodes of the main net
         async with live_node(tmp_path, chain="berghain", sync="light-rpc", network=alone) as node:
@@ -68,6 +71,7 @@ async def test_without_dev_the_node_reports_why_it_has_no_peers_and_answers_from
 async def test_a_chain_with_the_name_of_the_main_net_and_another_genesis_is_a_warning_at_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Warn of a chain with the main net's name and another genesis, unless the node makes it."""
     path = tmp_path / "spec.json"
     path.write_text(to_json(replace(dev_chain_spec(), name="Chainflip-Berghain")))
     alone = replace(LOOPBACK, reserved_only=True)
@@ -85,6 +89,7 @@ async def test_a_chain_with_the_name_of_the_main_net_and_another_genesis_is_a_wa
 
 
 async def test_a_development_chain_continues_after_a_restart(tmp_path: Path) -> None:
+    """Continue a development chain after a restart, in its next slot and with its peer id."""
     async with live_node(tmp_path, dev=INSTANT) as node:
         await reach(node, 1)
         await made(node).control.hold_finality()
@@ -101,6 +106,7 @@ async def test_a_development_chain_continues_after_a_restart(tmp_path: Path) -> 
 async def test_light_rpc_recreates_the_database_at_each_start_and_keeps_the_keys(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Recreate the database at each start in light-rpc mode, and keep the keys."""
     for start in range(2):
         caplog.clear()
         with caplog.at_level(logging.INFO, "cfnode"):
@@ -113,6 +119,7 @@ async def test_light_rpc_recreates_the_database_at_each_start_and_keeps_the_keys
 
 
 async def test_a_second_node_on_the_same_base_path_is_refused(tmp_path: Path) -> None:
+    """Refuse a second node on one base path, and leave the first one alone."""
     async with live_node(tmp_path, dev=INSTANT) as node:
         await reach(node, 1)
         with pytest.raises(BaseExceptionGroup) as refusal:
@@ -123,6 +130,7 @@ async def test_a_second_node_on_the_same_base_path_is_refused(tmp_path: Path) ->
 
 
 async def test_a_database_of_another_chain_with_the_same_name_is_not_changed(tmp_path: Path) -> None:
+    """Refuse a database of another chain with an equal name, and name the remedy."""
     from dataclasses import replace
 
     other = replace(dev_chain_spec(_many_entries()), id="dev")
@@ -156,6 +164,7 @@ def _many_entries() -> object:
 async def test_invalid_flags_are_refused_with_a_message(
     tmp_path: Path, dev: DevConfig, error: type[Exception], words: str
 ) -> None:
+    """Refuse invalid flags with a message."""
     with pytest.raises(BaseExceptionGroup) as refusal:
         async with live_node(tmp_path, dev=dev):
             pass
@@ -177,6 +186,7 @@ async def test_invalid_flags_are_refused_with_a_message(
 def test_the_error_of_a_malformed_authorities_file_names_the_position(
     tmp_path: Path, content: str, words: str
 ) -> None:
+    """Name the position of a mistake in a file of authorities."""
     from cfnode.devchain.authorities import read_authorities
 
     path = tmp_path / "authorities.json"
@@ -186,6 +196,7 @@ def test_the_error_of_a_malformed_authorities_file_names_the_position(
 
 
 async def test_weighted_authorities_make_another_chain_and_all_of_them_work(tmp_path: Path) -> None:
+    """Make a chain of weighted authorities whose epochs change the set, and prove all of them."""
     path = tmp_path / "authorities.json"
     path.write_text('[{"suri": "//Alice", "weight": 3}, {"aura": "//Bob", "grandpa": "//Charlie"}]')
     dev = DevConfig(seal="instant", authorities=str(path), epoch_blocks=4, silent=(1,))
@@ -207,6 +218,7 @@ async def test_weighted_authorities_make_another_chain_and_all_of_them_work(tmp_
 
 
 def fragment(node: Node, number: int) -> WarpFragment:
+    """Return the warp fragment of a block."""
     block = node.chain.hash_at(number)
     assert block is not None
     header = node.chain.header(block)
@@ -216,6 +228,7 @@ def fragment(node: Node, number: int) -> WarpFragment:
 
 
 async def test_the_default_pace_runs_in_real_time(tmp_path: Path) -> None:
+    """Choose real time for the default pace."""
     async with live_node(tmp_path, dev=DevConfig(), brokers=()) as node:
         await reach(node, 1)
         assert made(node).clock.is_real
@@ -225,6 +238,7 @@ async def test_the_default_pace_runs_in_real_time(tmp_path: Path) -> None:
 
 
 async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) -> None:
+    """Serve metrics under Substrate's names, and refuse other requests."""
     port = free_port()
     prometheus = PrometheusConfig(port=port)
     async with live_node(tmp_path, dev=INSTANT, prometheus=prometheus) as node:
@@ -263,6 +277,7 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
 
 
 async def wait_final(node: Node, number: int) -> None:
+    """Wait until a block with this number is final."""
     with trio.fail_after(20), node.chain.subscribe() as events:
         while node.chain.finalized.number < number:
             await events.__anext__()
@@ -274,6 +289,7 @@ def request(line: str) -> bytes:
 
 
 async def http(port: int, request: bytes) -> bytes:
+    """Send bytes, and return all that comes back."""
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     async with stream:
         await stream.send_all(request)
@@ -287,6 +303,7 @@ async def http(port: int, request: bytes) -> bytes:
 
 
 async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
+    """Lose no block when the executor is killed five times."""
     async with live_node(tmp_path, dev=DevConfig(seal="slots", block_time=50)) as node:
         await reach(node, 2)
         for _ in range(5):
@@ -300,6 +317,7 @@ async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
 
 
 def test_the_default_genesis_depends_on_no_flag_but_those_that_lie_in_it() -> None:
+    """Derive the default genesis from no flag but those that are part of it."""
     from cfnode.devchain.authorities import read_authorities
 
     config = DevConfig(seal="instant", authorities="1")

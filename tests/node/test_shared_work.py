@@ -17,6 +17,7 @@ from tests.node.mini import Rig
 async def test_an_error_reaches_all_who_wait_after_the_time_of_one_attempt(
     autojump_clock: MockClock,
 ) -> None:
+    """Raise the error for all that wait, after the time of one attempt."""
     shared, attempts, failed_at = SharedWork[str, int](), 0, list[float]()
 
     async def slow() -> int:
@@ -39,6 +40,7 @@ async def test_an_error_reaches_all_who_wait_after_the_time_of_one_attempt(
 
 
 async def test_where_the_first_task_is_cancelled_another_does_the_work(autojump_clock: MockClock) -> None:
+    """Let another task do the work where the first one is cancelled."""
     shared, results = SharedWork[str, int](), list[int]()
 
     async def work() -> int:
@@ -60,6 +62,7 @@ async def test_where_the_first_task_is_cancelled_another_does_the_work(autojump_
 async def test_five_clients_that_need_a_runtime_which_cannot_be_read_fail_together(
     rig: Rig, autojump_clock: MockClock
 ) -> None:
+    """Fail five clients together, after one attempt, that need a runtime which cannot be read."""
     asked, failed_at = 0, list[float]()
 
     async def refuse(at: BlockSource, calls: object) -> list[bytes]:
@@ -86,6 +89,7 @@ async def test_five_clients_that_need_a_runtime_which_cannot_be_read_fail_togeth
 
 
 async def test_of_keys_asked_for_together_those_under_way_are_waited_for(autojump_clock: MockClock) -> None:
+    """Wait for keys that are asked for already, and ask for the others once."""
     shared, asked, results = SharedWork[str, int](), list[list[str]](), list[dict[str, int]]()
 
     async def lengths(keys: Sequence[str]) -> list[int]:
@@ -107,6 +111,7 @@ async def test_of_keys_asked_for_together_those_under_way_are_waited_for(autojum
 async def test_the_error_of_several_keys_is_that_of_a_task_that_asks_for_all_of_them(
     autojump_clock: MockClock,
 ) -> None:
+    """Raise an error for tasks that ask for all of its keys; ask again for one that asks for fewer."""
     shared, asked, ends = SharedWork[str, int](), list[list[str]](), dict[str, object]()
 
     async def lengths(keys: Sequence[str]) -> list[int]:

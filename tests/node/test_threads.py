@@ -27,11 +27,13 @@ class Gate:
         self.opened = threading.Event()
 
     def wait(self, value: object) -> object:
+        """Wait in a thread until the gate opens."""
         self.begun.release()
         assert self.opened.wait(3 * TOO_LONG_S)
         return value
 
     async def wait_begun(self, times: int = 1) -> None:
+        """Wait until so many calls have begun."""
         for _ in range(times):
             while not self.begun.acquire(blocking=False):  # noqa: ASYNC110 - a thread begins
                 await trio.sleep(0.001)
@@ -39,12 +41,15 @@ class Gate:
 
 @pytest.fixture
 def gate() -> Iterator[Gate]:
+    """Yield a gate, and open it at the end."""
     gate = Gate()
     yield gate
     gate.opened.set()
 
 
 async def test_a_cancelled_question_does_not_wait_for_the_check_of_its_answer(gate: Gate) -> None:
+    """Return from a cancelled question without waiting for the check of its answer."""
+
     async def answer(peer: str, data: bytes) -> bytes:
         return b"answer"
 
@@ -61,6 +66,7 @@ async def test_a_cancelled_question_does_not_wait_for_the_check_of_its_answer(ga
 
 
 async def test_the_check_of_a_cancelled_task_ends_at_its_next_step(gate: Gate) -> None:
+    """End the check of a cancelled task at its next step: its thread would run for ever otherwise."""
     ended = threading.Event()
     steps = 0
 
@@ -85,6 +91,7 @@ async def test_the_check_of_a_cancelled_task_ends_at_its_next_step(gate: Gate) -
 
 
 async def test_blocks_are_imported_while_many_clients_read_for_long(rig: Rig, gate: Gate) -> None:
+    """Import blocks while 45 clients read for long: reads must not take all threads."""
     first = await rig.block()
 
     def walk(state: BlockState) -> object:

@@ -40,6 +40,7 @@ readers = pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
 
 
 def forms(asset: ForeignAsset) -> list[Any]:
+    """Return all forms in which an asset may be written."""
     pair = f"{asset.chain}/{asset.symbol}"
     texts = [asset.name, pair, pair.replace("/", "."), pair.replace("/", ":")]
     cased = [case(text) for text in texts for case in (str, str.upper, str.lower, " {} ".format)]
@@ -55,6 +56,7 @@ def forms(asset: ForeignAsset) -> list[Any]:
 def test_each_form_of_an_asset_is_read_everywhere(
     read: Callable[[Any], ForeignAsset], asset: ForeignAsset
 ) -> None:
+    """Read each form of an asset by every reader: a form that one tool reads works in all."""
     assert {read(form).name for form in forms(asset)} == {asset.name}
 
 
@@ -76,11 +78,13 @@ WRONG = {
 def test_a_mistyped_asset_is_answered_with_those_like_it_or_with_all(
     read: Callable[[Any], ForeignAsset], form: str
 ) -> None:
+    """Answer a mistyped asset with those like it, or with all, and never with the whole text."""
     with pytest.raises((ValueError, click.BadParameter), match=WRONG[form]):
         read(form)
 
 
 def test_chain_and_symbol_apart_name_what_is_wrong_of_both() -> None:
+    """Name what is wrong of chain and symbol where they are given apart."""
     with pytest.raises(UnknownChain, match=r"Unknown chain 'Bitcon'\. Did you mean Bitcoin or Tron\?"):
         asset_of({"chain": "Bitcon", "asset": "BTC"})
     with pytest.raises(UnknownAsset, match=r"Unknown asset of Bitcoin 'USDC'\. Choose from BTC\."):
@@ -100,12 +104,14 @@ def test_chain_and_symbol_apart_name_what_is_wrong_of_both() -> None:
 
 
 def test_the_names_of_the_sdk_are_forms_too() -> None:
+    """Read the names of the SDK as forms, too."""
     assert asset_of(Assets.USDC).name == "Usdc"
     assert asset_named(Chains.Arbitrum, Assets.USDC, "src").name == "ArbUsdc"
     assert asset_on("Arbitrum", "ArbUsdc").name == "ArbUsdc"
 
 
 def test_a_chain_is_read_in_any_case_everywhere() -> None:
+    """Read a chain in any case by every reader."""
     for name in CHAINS:
         for text in (name, name.upper(), name.lower(), f" {name}"):
             assert (chain_in_text(text).name, chain_named(text, "chain")) == (name, name)
@@ -118,6 +124,7 @@ def test_a_chain_is_read_in_any_case_everywhere() -> None:
 
 
 def test_a_symbol_is_read_in_any_case_on_a_chain_or_on_any() -> None:
+    """Read a symbol in any case, on a chain or on any."""
     assert symbol_named("usdc", None, "asset") == symbol_named("ArbUsdc", "Arbitrum", "asset") == "USDC"
     with pytest.raises(ValidationError, match="asset: unknown asset 'USDX'; did you mean USDT"):
         symbol_named("USDX", None, "asset")
@@ -127,6 +134,7 @@ def test_a_symbol_is_read_in_any_case_on_a_chain_or_on_any() -> None:
 
 @given(st.text(max_size=200))
 def test_no_text_raises_anything_but_its_own_error(text: str) -> None:
+    """Raise nothing but UnknownAsset for a text, with a message of bounded length."""
     try:
         assert asset_in_text(text).name in ASSETS
     except UnknownAsset as error:

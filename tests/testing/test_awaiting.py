@@ -32,17 +32,21 @@ class Chain(Script):
 
     @property
     def best(self) -> int:
+        """The number of the best block."""
         return len(self.blocks) - 1
 
     def add(self) -> str:
+        """Add the next known block; return its hash."""
         self.blocks.append(self.later.pop(0) if self.later else [])
         self.forks.append(self.fork)
         return self.hash(self.best)
 
     def hash(self, number: int) -> str:
+        """Return the hash of a block."""
         return f"0x{self.forks[number]:02x}{number:062x}"
 
     def restore(self, number: int) -> str:
+        """Remove the blocks above this one; return its hash."""
         self.fork += 1
         del self.blocks[number + 1 :], self.forks[number + 1 :]
         return self.hash(number)
@@ -86,6 +90,7 @@ class Chain(Script):
 def test_each_event_is_returned_once_and_none_is_passed_over(
     blocks: list[list[str]], later: list[list[str]], names: list[str]
 ) -> None:
+    """Return each event once, the earliest that was not returned, and pass over none."""
     chain, cursor = Chain(blocks, later), Cursor()
     start, returned = chain.best, set[tuple[int, int]]()
     for name in names:
@@ -106,6 +111,7 @@ def test_each_event_is_returned_once_and_none_is_passed_over(
 def test_nothing_before_the_beginning_is_returned(
     blocks: list[list[str]], later: list[list[str]], name: str
 ) -> None:
+    """Return no event of a block before the cursor began."""
     chain, cursor = Chain(blocks, later), Cursor()
     chain.run(begin(cursor), chain.session)
     first = chain.best + 1
@@ -115,6 +121,7 @@ def test_nothing_before_the_beginning_is_returned(
 
 
 def test_a_revert_restores_the_place_and_what_follows_is_awaited_anew() -> None:
+    """Restore the place with a revert, and await anew what follows."""
     chain, cursor = Chain([["Paid"]], [["Paid"], ["Paid"]]), Cursor()
     assert chain.awaited(cursor, "Paid") == (1, 0)
     number = chain.run(snapshot(cursor), chain.session)
@@ -126,6 +133,7 @@ def test_a_revert_restores_the_place_and_what_follows_is_awaited_anew() -> None:
 
 @pytest.mark.parametrize("blocks_after", [0, 1, 5])
 def test_after_another_clients_revert_the_search_goes_on_at_the_cursors_height(blocks_after: int) -> None:
+    """Go on at the cursor's height after another client's revert."""
     chain, cursor = Chain([["Paid"], [], ["Paid"]], []), Cursor()
     assert chain.awaited(cursor, "Paid") == (3, 0)
     chain.restore(1)
@@ -136,6 +144,7 @@ def test_after_another_clients_revert_the_search_goes_on_at_the_cursors_height(b
 
 
 def test_a_search_begins_not_further_back_than_the_node_keeps_states() -> None:
+    """Search no further back than the node keeps states."""
     chain, cursor = Chain([["Paid"]], [["Swapped"]]), Cursor()
     assert chain.awaited(cursor, "Paid") == (1, 0)
     for _ in range(MAX_SEARCHED_BLOCKS + 1):

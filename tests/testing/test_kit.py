@@ -26,6 +26,7 @@ COIN = 10**8
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevChain]:
+    """Yield a chain with a registered broker."""
     with running_node(tmp_path_factory.mktemp("kit")) as node, DevChain(node.url) as chain:
         chain.do(dev_calls.first_block())
         chain.broker.register()
@@ -34,6 +35,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevChain]:
 
 @pytest.fixture
 def chain(session: DevChain) -> Iterator[DevChain]:
+    """Yield the chain, restored afterwards."""
     snapshot = session.snapshot()
     session.do(awaiting.begin(session.cursor))
     yield session
@@ -41,6 +43,7 @@ def chain(session: DevChain) -> Iterator[DevChain]:
 
 
 def opened(chain: DevChain, boost_fee: int | None = None) -> Channel:
+    """Open a channel from Bitcoin to Ethereum."""
     return chain.broker.open_channel("BTC", "Eth", ETHEREUM, refund_address=BITCOIN, boost_fee=boost_fee)
 
 
@@ -52,6 +55,7 @@ def opened(chain: DevChain, boost_fee: int | None = None) -> Channel:
     [("bitcoin/btc", BITCOIN), ("ArbUsdc", ETHEREUM), ("sol", SOLANA), ("Assethub:DOT", "0x" + "11" * 32)],
 )
 def test_a_channel_has_what_a_test_goes_on_with(chain: DevChain, asset: str, refund: str) -> None:
+    """Give a channel the id, asset, expiry and address that a test goes on with."""
     receiver = BITCOIN if asset != "bitcoin/btc" else ETHEREUM
     target = "Btc" if asset != "bitcoin/btc" else "Eth"
     channel = chain.broker.open_channel(asset, target, receiver, refund_address=refund, commission_bps=10)
@@ -71,6 +75,7 @@ def test_a_channel_has_what_a_test_goes_on_with(chain: DevChain, asset: str, ref
 def test_an_amount_is_whole_units_as_text_or_base_units_as_a_number(
     chain: DevChain, amount: str | Decimal | int
 ) -> None:
+    """Read an amount as whole units in text, and as base units in a number."""
     channel = opened(chain)
     chain.deposit(channel, amount=amount)
     deposit = chain.sdk.get_status_v2(channel.id).deposit
@@ -82,6 +87,7 @@ def test_an_amount_is_whole_units_as_text_or_base_units_as_a_number(
 
 @pytest.mark.parametrize("price", ["2800.5", Decimal("2800.50")])
 def test_a_price_is_dollars_and_no_number_that_once_was_less(chain: DevChain, price: str | Decimal) -> None:
+    """Read a price as dollars in text or Decimal, and refuse numbers, which once were micro-dollars."""
     chain.set_price("eth", price)
     ether, dollars = {"chain": "Ethereum", "asset": "ETH"}, {"chain": "Ethereum", "asset": "USDC"}
     pool = chain.rpc("cf_pool_price_v2", ether, dollars)
@@ -97,6 +103,7 @@ def test_a_price_is_dollars_and_no_number_that_once_was_less(chain: DevChain, pr
 
 
 def test_a_channel_is_open_until_about_its_expiry(chain: DevChain) -> None:
+    """Accept a deposit an hour before the channel's expiry, and refuse it an hour after."""
     channel = opened(chain)
     hour = 3_600
     chain.clock.jump((channel.expiry - chain.clock.now()) / 1000 - hour)
@@ -107,6 +114,7 @@ def test_a_channel_is_open_until_about_its_expiry(chain: DevChain) -> None:
 
 
 def test_a_channel_is_the_brokers_answer_as_before(chain: DevChain) -> None:
+    """Keep a channel the broker's answer as a dict, with a hint for a mistyped member."""
     channel = opened(chain)
     assert json.loads(json.dumps(channel))["address"] == channel["address"] == channel.address
     assert {**channel} == dict(channel) == pickle.loads(pickle.dumps(channel))
@@ -123,6 +131,7 @@ def test_a_channel_is_the_brokers_answer_as_before(chain: DevChain) -> None:
 
 
 def test_a_mistake_is_answered_with_what_was_meant(chain: DevChain) -> None:
+    """Answer a mistake with what was meant, without a block."""
     channel = opened(chain)
     best = chain.rpc("chain_getBlockHash")
     with pytest.raises(UnknownEvent, match=r"unknown pallet 'Swaping'\. Did you mean Swapping\?"):
@@ -143,6 +152,7 @@ def test_a_mistake_is_answered_with_what_was_meant(chain: DevChain) -> None:
 
 
 def test_a_kits_error_has_no_frames_of_the_kit(chain: DevChain) -> None:
+    """Leave the kit's own frames out of a traceback."""
     with pytest.raises(UnknownEvent) as caught:
         chain.advance_to("Swaping", "SwapExecuted")
     with pytest.raises(TypeError) as mistyped:
@@ -159,6 +169,7 @@ def test_a_kits_error_has_no_frames_of_the_kit(chain: DevChain) -> None:
 
 
 def test_an_event_is_returned_once_and_none_is_missed(chain: DevChain) -> None:
+    """Return an event once, miss none of the blocks between, and give up after the limit."""
     channel = opened(chain)
     requests = []
     for _ in range(3):
@@ -175,6 +186,7 @@ def test_an_event_is_returned_once_and_none_is_missed(chain: DevChain) -> None:
 
 
 def test_an_event_before_another_one_of_its_block_is_not_passed_over(chain: DevChain) -> None:
+    """Find an event that comes before another one of its block."""
     channel = opened(chain)
     chain.deposit(channel, amount=COIN)
     block = chain.rpc("chain_getBlockHash")
@@ -190,6 +202,7 @@ def test_an_event_before_another_one_of_its_block_is_not_passed_over(chain: DevC
 
 
 async def test_both_clients_of_a_chain_await_the_same_events(chain: DevChain) -> None:
+    """Share the awaited events between both clients of a chain."""
     channel = opened(chain)
     async with chain.aio() as same:
         await same.deposit(channel, amount=COIN)
@@ -208,6 +221,7 @@ async def test_both_clients_of_a_chain_await_the_same_events(chain: DevChain) ->
 
 
 def test_after_another_clients_revert_only_new_events_are_awaited(chain: DevChain) -> None:
+    """Await only new events after another client's revert."""
     channel = opened(chain)
     chain.deposit(channel, amount=COIN)
     chain.advance_to(*EXECUTED)
@@ -223,6 +237,7 @@ def test_after_another_clients_revert_only_new_events_are_awaited(chain: DevChai
 
 
 def test_a_client_without_a_search_begins_in_the_best_block(chain: DevChain) -> None:
+    """Begin at the best block with a client that has not searched."""
     channel = opened(chain)
     with DevChain(chain.url) as fresh:
         fresh.deposit(channel, amount=COIN)
@@ -234,12 +249,14 @@ def test_a_client_without_a_search_begins_in_the_best_block(chain: DevChain) -> 
 
 
 def announced_by_the_kit(chain: DevChain) -> str:
+    """Announce a deposit by the kit; return the channel's address."""
     channel = opened(chain, boost_fee=30)
     chain.announce(channel, amount=COIN)
     return channel.address
 
 
 def announced_by_the_sdk(chain: DevChain) -> str:
+    """Announce a deposit by the SDK; return the channel's address."""
     (quote,) = chain.sdk.get_quote_v2("bitcoin", "btc", "ethereum", "eth", COIN).quotes
     assert quote.boost_quote is not None
     terms = FillOrKillParams(BITCOIN, 100, slippage_tolerance_percent="5")
@@ -249,6 +266,7 @@ def announced_by_the_sdk(chain: DevChain) -> str:
 
 
 def announced_by_a_command(chain: DevChain) -> str:
+    """Announce a deposit by a command; return the channel's address."""
     channel = opened(chain, boost_fee=30)
     done = CliRunner().invoke(cli, ["dev", "announce", channel.id, "bitcoin:btc", "1", "--node", chain.url])
     assert (done.exit_code, done.stderr) == (0, "")
@@ -259,6 +277,7 @@ def announced_by_a_command(chain: DevChain) -> str:
 def test_an_announced_deposit_is_boosted_and_a_later_one_confirms_it(
     chain: DevChain, announced: Callable[[DevChain], str]
 ) -> None:
+    """Boost an announced deposit, and confirm it by a later one."""
     chain.set_boost("btc", 100 * COIN)
     address = announced(chain)
     boosted = chain.advance_to(*BOOSTED)
@@ -271,6 +290,7 @@ def test_an_announced_deposit_is_boosted_and_a_later_one_confirms_it(
 
 
 def test_an_announcement_without_a_channel_is_refused_everywhere(chain: DevChain) -> None:
+    """Refuse an announcement without a channel, in kit and command alike."""
     text = f"no deposit channel of Ethereum is open at {ETHEREUM}"
     with pytest.raises(RpcCallError, match=text):
         chain.announce(ETHEREUM, "Eth", 10**18)
@@ -279,5 +299,6 @@ def test_an_announcement_without_a_channel_is_refused_everywhere(chain: DevChain
 
 
 def test_the_sdk_reads_an_unknown_asset_before_it_calls(chain: DevChain) -> None:
+    """Refuse an unknown asset before the SDK calls."""
     with pytest.raises(ValidationError, match="src_asset: unknown asset of Bitcoin 'BCT'; did you mean BTC"):
         chain.sdk.get_quote_v2("Bitcoin", "BCT", "Ethereum", "ETH", COIN)

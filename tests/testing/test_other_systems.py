@@ -27,6 +27,7 @@ os._exit(0)  # without a word to the child, as a test process that is killed
 @pytest.mark.world
 @pytest.mark.parametrize("system", ["linux", "darwin"])
 def test_a_node_ends_when_its_tests_are_killed(system: str, tmp_path: Path) -> None:
+    """End a node when its tests are killed, by the kernel on Linux and by a watch elsewhere."""
     flags = [*node._FLAGS, "--port=0", f"--base-path={tmp_path}"]
     command = [sys.executable, "-c", PARENT, node._program(system), *flags]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -41,6 +42,7 @@ def test_a_node_ends_when_its_tests_are_killed(system: str, tmp_path: Path) -> N
 
 
 def test_only_on_linux_the_program_asks_the_kernel() -> None:
+    """Ask the kernel for the end with the parent on Linux only."""
     assert ("prctl" in node._program("linux"), "prctl" in node._program("darwin")) == (True, False)
     assert node._program(sys.platform) == node._PROGRAM
 
@@ -49,6 +51,7 @@ def test_only_on_linux_the_program_asks_the_kernel() -> None:
 def test_a_failed_start_on_another_system_says_what_to_do(
     system: str, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Say what to do after a failed start on another system."""
     monkeypatch.setattr(node, "SYSTEM", system)
     with (
         pytest.raises(NodeDidNotStart, match="the node ended with 2") as caught,
@@ -61,6 +64,7 @@ def test_a_failed_start_on_another_system_says_what_to_do(
 
 @pytest.mark.world
 def test_no_module_uses_what_macos_lacks(tmp_path: Path) -> None:
+    """Check all modules by mypy for macOS."""
     command = [sys.executable, "-m", "mypy", "--platform=darwin", f"--cache-dir={tmp_path}", "cfnode"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -113,6 +113,7 @@ def played(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.world
 def test_the_project_of_the_guide_passes_and_its_node_ends_with_it(tmp_path: Path) -> None:
+    """Pass the guide's project with one node for all tests, which ends with them."""
     names = ["conftest.py", "test_async.py", "test_swaps.py", "test_typed.py"]
     assert sorted(name for name, _ in FILES) == names
     for name, text in [*FILES, ("test_own.py", OWN)]:
@@ -128,6 +129,7 @@ def test_the_project_of_the_guide_passes_and_its_node_ends_with_it(tmp_path: Pat
 
 @pytest.mark.world
 def test_a_failed_tests_traceback_has_no_frames_of_cfnode_except_for_its_own_faults(tmp_path: Path) -> None:
+    """Leave cfnode's frames out of a failed test's traceback, except for its own faults."""
     (tmp_path / "test_failing.py").write_text(FAILING)
     done = played(tmp_path, *PLUGIN, "test_failing.py")
     failures = dict(
@@ -144,6 +146,7 @@ def test_a_failed_tests_traceback_has_no_frames_of_cfnode_except_for_its_own_fau
 
 @pytest.mark.world
 def test_a_node_that_does_not_start_fails_the_test_with_the_end_of_its_log_alone(tmp_path: Path) -> None:
+    """Fail the test with the end of the log alone where the node does not start."""
     (tmp_path / "conftest.py").write_text(WRONG_FLAG)
     (tmp_path / "test_one.py").write_text("def test_one(cfnode_dev):\n    pass\n")
     done = played(tmp_path, *PLUGIN, "test_one.py")
@@ -153,6 +156,7 @@ def test_a_node_that_does_not_start_fails_the_test_with_the_end_of_its_log_alone
 
 @pytest.mark.world
 def test_a_users_tests_are_typed_for_mypy_strict(tmp_path: Path) -> None:
+    """Type a user's tests for mypy --strict, so that it finds a mistyped argument."""
     typed = next(text for name, text in FILES if name == "test_typed.py")
     (tmp_path / "test_typed.py").write_text(typed)
     mistaken = typed.replace("amount=amount", "amont=amount").replace("-> Channel:", "-> int:")
@@ -164,11 +168,13 @@ def test_a_users_tests_are_typed_for_mypy_strict(tmp_path: Path) -> None:
 
 
 def strict(file: Path) -> subprocess.CompletedProcess[str]:
+    """Check a file by mypy --strict."""
     command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={file.parent}", str(file)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_the_wheel_offers_the_plugin_and_does_not_need_pytest() -> None:
+    """Offer the plugin as an entry point, without a dependency on pytest."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     ((name, module),) = project["entry-points"]["pytest11"].items()
     assert name == module, "so that -p with the module's name loads it once"

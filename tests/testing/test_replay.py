@@ -40,6 +40,7 @@ FUNDS = {"Eth": 10**19, "Usdc": 30_000 * 10**6}
 
 
 def quotes(market: Market) -> Sequence[Order]:
+    """Return a sell order above the price and two buy orders below it."""
     price, cash = market.price("ETH"), market.owned("USDC")
     return [
         LimitOrder("ETH", "sell", 1, round(market.owned("ETH") / 2, 6), price=price * Decimal("1.001")),
@@ -50,6 +51,7 @@ def quotes(market: Market) -> Sequence[Order]:
 
 @pytest.fixture(scope="module")
 def timeline(tmp_path_factory: pytest.TempPathFactory) -> Timeline:
+    """Return the timeline of both records."""
     folder = tmp_path_factory.mktemp("records")
     (folder / "prices.csv").write_text(PRICES)
     (folder / "swaps.csv").write_text(SWAPS)
@@ -58,6 +60,7 @@ def timeline(tmp_path_factory: pytest.TempPathFactory) -> Timeline:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory, timeline: Timeline) -> Iterator[DevNode]:
+    """Yield a node at the timeline's start, with a first block."""
     with running_node(tmp_path_factory.mktemp("node"), *flags_at(timeline)) as running:
         with DevChain(running.url) as chain:
             chain.new_block()
@@ -76,6 +79,7 @@ def stage(node: DevNode) -> Iterator[Stage]:
 def played(
     stage: Stage, timeline: Timeline, strategy: Strategy = quotes, funds: Mapping[str, int] = FUNDS
 ) -> Report:
+    """Play the timeline with this strategy and these funds."""
     settings = Settings(funds, 10**12, 10)
     return play(stage, timeline, strategy, settings, lambda done, blocks: None)
 
@@ -105,6 +109,7 @@ def balance_changes(chain: DevChain, after: str, last: str) -> dict[str, int]:
 def test_the_profit_is_that_of_the_chains_events_and_equal_in_each_run(
     stage: Stage, timeline: Timeline
 ) -> None:
+    """Report the profit that the chain's events give, and an equal report in a second run."""
     before = stage.chain.snapshot()
     markets = list[Market]()
 
@@ -155,6 +160,8 @@ def test_the_profit_is_that_of_the_chains_events_and_equal_in_each_run(
 
 
 def test_an_order_over_the_balance_ends_in_words(stage: Stage, timeline: Timeline) -> None:
+    """Explain an order over the balance with time, order, amount and balance."""
+
     def greedy(market: Market) -> Sequence[Order]:
         return [LimitOrder("ETH", "sell", 1, "1000", price="3100")]
 
@@ -169,6 +176,7 @@ def test_an_order_over_the_balance_ends_in_words(stage: Stage, timeline: Timelin
 def test_range_orders_earn_fees_and_channels_are_opened_anew(
     stage: Stage, timeline: Timeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Earn fees by range orders, and open channels anew in their time."""
     monkeypatch.setattr(setting, "CHANNEL_USE_SLOTS", 2)
     first = stage.chain.rpc("chain_getBlockHash")
 
@@ -208,6 +216,7 @@ class ComparedStage(Stage):
 def test_the_market_of_pools_with_orders_is_that_of_all_pools(
     stage: Stage, tmp_path: Path, seed: int
 ) -> None:
+    """Build the market of pools with orders equal to that of all pools."""
     chance, lines, swaps = Random(seed), PRICES.splitlines(), SWAPS.splitlines()
     lines += ["2026-01-05T12:00:00Z,BTC,90000", "2026-01-05T12:00:00Z,USDT,1"]
     lines += [

@@ -40,6 +40,7 @@ PRICES = "time,asset,price\n2026-01-05T12:00:00Z,ETH,3000\n"
     ],
 )
 def test_a_time_is_iso_8601_or_unix_time(text: str, milliseconds: int) -> None:
+    """Read a time in ISO 8601 or Unix time, and write it back."""
     assert read_time(text) == milliseconds
     assert read_time(time_text(milliseconds)) == milliseconds
 
@@ -60,11 +61,13 @@ def test_a_time_is_iso_8601_or_unix_time(text: str, milliseconds: int) -> None:
     ],
 )
 def test_what_is_no_time_is_refused(text: str, reason: str) -> None:
+    """Refuse what is no time, or outside of the years that a replay can have."""
     with pytest.raises(ValueError, match=reason):
         read_time(text)
 
 
 def test_records_are_read_by_time_in_any_order_of_columns(tmp_path: Path) -> None:
+    """Read records by time in any order of columns, prices rounded half to even."""
     file = tmp_path / "prices.csv"
     file.write_bytes(
         b"\xef\xbb\xbfprice, time ,asset\r\n0.1234565,1767614406,flip\r\n\r\n"
@@ -79,6 +82,7 @@ def test_records_are_read_by_time_in_any_order_of_columns(tmp_path: Path) -> Non
 
 
 def test_every_bad_line_is_named(tmp_path: Path) -> None:
+    """Name every bad line of a file with its reason."""
     file = tmp_path / "swaps.csv"
     lines = {
         "2026-01-05T12:00:00Z,ETH,USDC,1": None,
@@ -121,6 +125,7 @@ def _line_of(text: str) -> int:
     ],
 )
 def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+    """Refuse a malformed file of prices with its line."""
     file = tmp_path / "prices.csv"
     file.write_bytes(content)
     with pytest.raises(BadRecords, match=reason):
@@ -128,6 +133,7 @@ def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, content: bytes
 
 
 def test_the_faults_of_both_files_are_listed_together(tmp_path: Path) -> None:
+    """List the faults of both files together, at most fifty of a file."""
     prices, swaps = tmp_path / "prices.csv", tmp_path / "swaps.csv"
     prices.write_text("time,asset,price\nx,ETH,1\n" + "y,ETH,1\n" * 60)
     with pytest.raises(BadRecords) as refused:
@@ -155,6 +161,7 @@ def test_the_faults_of_both_files_are_listed_together(tmp_path: Path) -> None:
     ],
 )
 def test_bounds_of_a_replay(tmp_path: Path, start: int | None, end: int, reason: str) -> None:
+    """Refuse a replay that ends before its start, is too long, too early or in the future."""
     prices = tmp_path / "prices.csv"
     recent = time_text(time.time_ns() // 1_000_000 - 86_400_000)
     prices.write_text(f"time,asset,price\n{recent},ETH,3000\n")
@@ -174,6 +181,7 @@ def test_bounds_of_a_replay(tmp_path: Path, start: int | None, end: int, reason:
 def test_funds_that_no_report_could_value_are_refused(
     tmp_path: Path, funds: dict[str, str], reason: str
 ) -> None:
+    """Refuse funds that no report could value."""
     (tmp_path / "prices.csv").write_text(PRICES)
     with pytest.raises(ReplayError, match=reason):
         replay(lambda market: [], tmp_path / "prices.csv", funds=funds)
@@ -186,6 +194,7 @@ TIMES = st.lists(st.integers(NOON - 20_000, NOON + 60_000), max_size=20).map(sor
 def test_each_record_takes_effect_once_and_never_early(
     priced: list[int], swapped: list[int], start: int, length: int
 ) -> None:
+    """Apply each record once and never early."""
     prices = [Price(moment, f"A{line}", 1, line) for line, moment in enumerate(priced)]
     swaps = [RecordedSwap(moment, "Eth", "Usdc", 1, line) for line, moment in enumerate(swapped)]
     timeline = Timeline(prices, swaps, start, start + length)
@@ -202,6 +211,7 @@ def test_each_record_takes_effect_once_and_never_early(
 
 
 def a_market(**prices: str) -> Market:
+    """Return a market with one order and these prices."""
     standing = OpenOrder(LimitOrder("ETH", "sell", 1, "2", tick=0), None, {})
     known = {asset: Decimal(price) for asset, price in prices.items()}
     pools = (("Eth", "Usdc"), ("Btc", "Usdc"))
@@ -209,6 +219,7 @@ def a_market(**prices: str) -> Market:
 
 
 def test_what_the_account_owns_includes_its_limit_orders() -> None:
+    """Count what is in limit orders as the account's, and name the prices that there are."""
     market = a_market(Eth="3000")
     assert (market.owned("eth"), market.owned("USDC"), market.owned("Btc")) == (3, Decimal("0.000005"), 0)
     assert market.price("Ethereum/ETH") == 3000
@@ -217,10 +228,12 @@ def test_what_the_account_owns_includes_its_limit_orders() -> None:
 
 
 async def a_coroutine(market: Market) -> list[LimitOrder]:
+    """Return no orders, as a coroutine."""
     return []
 
 
 def a_generator(market: Market) -> Any:
+    """Yield an order, then fail."""
     yield LimitOrder("ETH", "sell", 1, "1", price=market.price("ETH"))
     raise RuntimeError("half way")
 
@@ -247,6 +260,7 @@ SELL = LimitOrder("ETH", "sell", 1, "1", tick=0)
     ],
 )
 def test_a_wrong_strategy_ends_in_words(strategy: Callable[[Market], Any], reason: str) -> None:
+    """Explain a wrong strategy with block and reason: a failure, a bad result or no end."""
     with pytest.raises(StrategyError, match=r"block 7 \(2026-01-05T12:00:00Z\): .*" + reason):
         orders_of(strategy, a_market(Eth="3000"), 0.2 if "0.2" in reason else 10)
 
@@ -261,6 +275,7 @@ def test_a_wrong_strategy_ends_in_words(strategy: Callable[[Market], Any], reaso
     ],
 )
 def test_a_strategy_that_cannot_be_found(tmp_path: Path, name: str, reason: str) -> None:
+    """Name what is missing of a strategy: module, function or syntax."""
     (tmp_path / "broken_maker.py").write_text("def quotes(market)\n")
     (tmp_path / "good_maker.py").write_text("def quotes(market):\n    return []\n")
     assert load_strategy("good_maker:quotes", tmp_path)(a_market()) == []
@@ -269,6 +284,7 @@ def test_a_strategy_that_cannot_be_found(tmp_path: Path, name: str, reason: str)
 
 
 def test_values_are_rounded_down_to_the_microdollar() -> None:
+    """Round values down to the micro-dollar."""
     held = Holding("Eth", 10**18, 10**18 - 1, 3_000_000_000, 3_000_000_001)
     assert (held.start_value, held.end_value, held.profit) == (3_000_000_000, 3_000_000_000, -1)
     assert [dollars(amount) for amount in (-1, 0, 1_500_000)] == ["-0.000001", "0.000000", "1.500000"]

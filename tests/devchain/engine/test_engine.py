@@ -23,6 +23,7 @@ ETHEREUM, BITCOIN = "EthereumBroadcaster", "BitcoinBroadcaster"
 
 @pytest.fixture(scope="module")
 def spec(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the official genesis with the engine's keys, both vaults written and nothing in safe mode."""
     official: Path = request.getfixturevalue("berghain_spec")
     path = tmp_path_factory.mktemp("engine") / "mine.json"
     said = engine_spec(official, path).stderr.splitlines()
@@ -41,6 +42,7 @@ def play(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]
 
 
 def assert_nothing_waits(play: Play) -> None:
+    """Assert that after three blocks no ceremony and no broadcast is pending."""
     for _ in range(3):
         play.block()
     assert {name: play.count(name, "PendingCeremonies") for name in SIGNERS} == dict.fromkeys(SIGNERS, 0)
@@ -52,6 +54,7 @@ def assert_nothing_waits(play: Play) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_swap_succeeds_in_four_blocks(play: Play, source: str, target: str) -> None:
+    """Swap between two chains in four blocks, and leave no ceremony or broadcast pending."""
     address = play.channel(source, target)
     deposited = play.deposit(address, source)
     (executed,) = named(deposited, "SwapExecuted")
@@ -92,6 +95,7 @@ def number(value: int | str) -> int:
 
 
 def test_a_receiver_that_refuses_its_transfer_is_reported_and_the_batch_succeeds(play: Play) -> None:
+    """Report a transfer that its receiver refuses with address and amount; its batch still succeeds."""
     receiver = "0x" + RECEIVERS["Eth"][1].hex()
     play.call("dev_failReceiver", receiver, "Eth")
     (executed,) = named(play.deposit(play.channel("Btc", "Eth"), "Btc"), "SwapExecuted")
@@ -102,17 +106,20 @@ def test_a_receiver_that_refuses_its_transfer_is_reported_and_the_batch_succeeds
 
 
 def test_equal_deposits_of_one_block_height_all_count(play: Play) -> None:
+    """Swap three equal deposits of one block height: the runtime must not take them for one deposit."""
     address = play.channel("Eth", "Btc")
     amounts = [named(play.deposit(address, "Eth"), "SwapExecuted")[0]["deposit_amount"] for _ in range(3)]
     assert amounts == [hex(10**18)] * 3
 
 
 def test_a_deposit_without_a_channel_is_refused_with_the_runtimes_reason(play: Play) -> None:
+    """Refuse a deposit to an address without a channel with the runtime's own InvalidDepositAddress."""
     with pytest.raises(CallRefused, match="InvalidDepositAddress"):
         play.call("dev_deposit", "0x" + "77" * 20, "Eth", 10**18)
 
 
 def test_funds_reach_an_account_each_time(play: Play) -> None:
+    """Fund an account twice with the same amount: the second must not pass for a repeat of the first."""
     account = ss58.encode(b"\x5e" * 32)
     for _ in range(2):
         play.call("dev_fundAccount", account, 10**18)
@@ -120,6 +127,7 @@ def test_funds_reach_an_account_each_time(play: Play) -> None:
 
 
 def test_a_failing_broadcast_is_aborted_and_the_next_one_succeeds(play: Play) -> None:
+    """Abort one Bitcoin broadcast on request, and only that one: the next of the chain succeeds."""
     play.call("dev_abortBroadcast", "Bitcoin")
     play.deposit(play.channel("Eth", "Btc"), "Eth")
     _, aborted = play.until(BITCOIN, "BroadcastAborted")
@@ -130,6 +138,7 @@ def test_a_failing_broadcast_is_aborted_and_the_next_one_succeeds(play: Play) ->
 
 
 def test_held_signatures_and_held_transactions_wait(play: Play) -> None:
+    """Keep a ceremony pending while signatures are held, and a broadcast while those of its chain are."""
     play.call("dev_holdSignatures", True)
     play.deposit(play.channel("Eth", "Dot"), "Eth")
     play.block()
@@ -144,6 +153,7 @@ def test_held_signatures_and_held_transactions_wait(play: Play) -> None:
 
 
 def test_heights_follow_the_clock(play: Play) -> None:
+    """Advance the height of Bitcoin by six blocks an hour, as the chain's clock goes."""
     before = play.value("BitcoinChainTracking", "CurrentChainState")["block_height"]
     play.call("dev_timeTravel", 3_600_000)
     for _ in range(3):
@@ -152,6 +162,7 @@ def test_heights_follow_the_clock(play: Play) -> None:
 
 
 def test_a_fork_in_a_ceremony_is_signed_on_both_sides(play: Play) -> None:
+    """Sign a ceremony on both of two forks of one block: either of them may become final."""
     play.deposit(play.channel("Btc", "Eth"), "Btc")
     parent = play.call("chain_getBlockHash")
     sides = [play.call("dev_newBlock", parent), play.call("dev_newBlock", parent)]
@@ -162,6 +173,7 @@ def test_a_fork_in_a_ceremony_is_signed_on_both_sides(play: Play) -> None:
 
 
 def test_a_revert_brings_the_ceremony_back(play: Play) -> None:
+    """Sign a ceremony again after a revert to a block before its signature."""
     play.deposit(play.channel("Eth", "Btc"), "Eth")
     snapshot = play.call("dev_snapshot")
     play.until(BITCOIN, "BroadcastSuccess")
@@ -171,6 +183,7 @@ def test_a_revert_brings_the_ceremony_back(play: Play) -> None:
 
 
 def test_what_the_runtime_cannot_do_is_refused_with_the_reason(play: Play) -> None:
+    """Refuse controls that only the development runtime has, and say in which runtime this chain runs."""
     for method, *params in (
         ("dev_nextEpoch",),
         ("dev_upgrade", "2.2.9"),
@@ -182,6 +195,7 @@ def test_what_the_runtime_cannot_do_is_refused_with_the_reason(play: Play) -> No
 
 
 def test_the_council_is_the_engine(play: Play) -> None:
+    """Let the engine alone pass governance calls, and return the runtime's error for one that fails."""
     play.call("dev_govern", "Swapping", "set_minimum_swap_amount", {"asset": "Eth", "amount": 7})
     assert play.value("Swapping", "MinimumSwapAmount", "Eth") == 7
     with pytest.raises(CallRefused, match="InvalidFeeAmount"):
@@ -190,6 +204,7 @@ def test_the_council_is_the_engine(play: Play) -> None:
 
 
 def test_keys_rotate_and_the_new_ones_sign(play: Play) -> None:
+    """Rotate the keys of all vaults to the next epoch; swaps of every pair succeed with the new keys."""
     old = {
         vault: play.value(vault, "CurrentVaultEpochAndState") for vault in ("EthereumVault", "BitcoinVault")
     }
@@ -205,6 +220,7 @@ def test_keys_rotate_and_the_new_ones_sign(play: Play) -> None:
 
 
 def test_many_swaps_in_a_row_leave_nothing_behind(play: Play) -> None:
+    """Execute every one of many swaps in a row, and leave no ceremony or broadcast pending."""
     done, swaps = 0, repeats(200, 12)
     for number in range(swaps):
         source, target = PAIRS[number % len(PAIRS)]
@@ -214,6 +230,7 @@ def test_many_swaps_in_a_row_leave_nothing_behind(play: Play) -> None:
 
 
 def test_a_kill_in_a_swap_changes_nothing(spec: Path, tmp_path: Path) -> None:
+    """Complete a swap after SIGKILL in its middle: all that the engine knows is in the chain's state."""
     with playing(spec, tmp_path) as play:
         play.begin("Eth", "Btc")
         play.deposit(play.channel("Eth", "Btc"), "Eth")
@@ -225,6 +242,7 @@ def test_a_kill_in_a_swap_changes_nothing(spec: Path, tmp_path: Path) -> None:
 
 
 def test_two_of_three_authorities_are_enough(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Reach the signing threshold with two authorities of three: the third one runs nowhere."""
     official: Path = request.getfixturevalue("berghain_spec")
     path = tmp_path / "three.json"
     engine_spec(official, path, "--dev-authorities=//Engine,//Charlie,//Elsewhere")
@@ -235,6 +253,7 @@ def test_two_of_three_authorities_are_enough(request: pytest.FixtureRequest, tmp
 
 
 def test_a_chain_with_other_keys_is_left_alone(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Leave a chain alone whose keys are not the engine's, and log that build-spec --engine makes one."""
     official: Path = request.getfixturevalue("berghain_spec")
     path = tmp_path / "other.json"
     arguments = [f"--chain={official}", f"--output={path}"]

@@ -33,14 +33,17 @@ class Written:
         self._values: dict[bytes, bytes] = {}
 
     def put(self, pallet: str, item: str, value: Any, *keys: Any) -> None:
+        """Write a value of a storage item, encoded by the metadata."""
         storage = self._metadata.storage(pallet, item)
         encoded = storage.value.encode(filled(self._metadata.registry, storage.value.type_id, value))
         self._values[storage.key(*keys)] = encoded
 
     def get(self, key: bytes, child: bytes = b"") -> bytes | None:
+        """Return the encoded value under a key."""
         return self._values.get(key)
 
     def next_key(self, key: bytes, child: bytes = b"") -> bytes | None:
+        """Return the key that follows a key."""
         keys = sorted(self._values)
         index = bisect_right(keys, key)
         return keys[index] if index < len(keys) else None
@@ -48,17 +51,20 @@ class Written:
 
 @pytest.fixture(params=["20203", "20209", "20300"])
 def metadata(request: pytest.FixtureRequest) -> Metadata:
+    """Return the metadata of a release."""
     return decode_metadata(shared("vectors", "chainflip", f"metadata-v15-{request.param}.scale").read_bytes())
 
 
 @pytest.fixture
 def state(metadata: Metadata) -> Written:
+    """Return a state at block 10 in which everything else is empty."""
     state = Written(metadata)
     state.put("System", "Number", 10)
     return state
 
 
 def answers(metadata: Metadata, state: Written) -> list[Answer]:
+    """Return all answers of the engine to a state; assert that the metadata decodes each call."""
     block = BlockView(metadata, state)  # type: ignore[arg-type]
     situation = Situation(block, EPOCH, (ENGINE,), HOUR_MS, 2 * HOUR_MS)
     given = [answer for part in PARTS for answer in part(situation)]
@@ -88,10 +94,12 @@ def keygen_phase(metadata: Metadata, scheme: str) -> str:
 
 
 def test_a_heartbeat_is_due_without_one(metadata: Metadata, state: Written) -> None:
+    """Send only a heartbeat where the state asks for nothing else."""
     assert calls(answers(metadata, state), Reported).keys() == {("Reputation", "heartbeat")}
 
 
 def test_an_evm_ceremony_is_signed_with_the_key_that_it_names(metadata: Metadata, state: Written) -> None:
+    """Sign an EVM ceremony only with the key that it names: one with an unknown key stays unsigned."""
     key, payload = SCHEMES["Evm"].generated(EPOCH), b"\x77" * 32
     ceremony = {"request_context": {"payload": payload}, "epoch": EPOCH, "key": key}
     state.put("EvmThresholdSigner", "PendingCeremonies", ceremony, 7)
@@ -105,6 +113,7 @@ def test_an_evm_ceremony_is_signed_with_the_key_that_it_names(metadata: Metadata
 
 
 def test_a_transaction_that_waits_succeeds(metadata: Metadata, state: Written) -> None:
+    """Witness the success of a transaction only once a broadcast waits for it under its output id."""
     transaction = {"contract": b"\x09" * 20, "data": b"\x01\x02\x03\x04"}
     waiting = {
         "broadcast_id": 3,
@@ -121,6 +130,7 @@ def test_a_transaction_that_waits_succeeds(metadata: Metadata, state: Written) -
 
 
 def test_keys_are_generated_for_the_next_epoch(metadata: Metadata, state: Written) -> None:
+    """Report the keys of the next epoch for every scheme that awaits a key generation."""
     for number, scheme in enumerate(SIGNERS):
         phase = keygen_phase(metadata, scheme)
         status = {
@@ -136,12 +146,14 @@ def test_keys_are_generated_for_the_next_epoch(metadata: Metadata, state: Writte
 
 
 def test_heights_grow_with_the_hour(metadata: Metadata, state: Written) -> None:
+    """Witness Bitcoin at a height six blocks above that of an hour ago."""
     state.put("BitcoinChainTracking", "CurrentChainState", {"block_height": 800_000})
     (fields,) = calls(answers(metadata, state), Witnessed).values()
     assert fields["new_chain_state"]["block_height"] == 800_006
 
 
 def test_deposits_and_funds_are_witnessed(metadata: Metadata, state: Written) -> None:
+    """Encode funding and deposits of two chains as calls that each release's metadata decodes."""
     for chain in ("Ethereum", "Bitcoin"):
         state.put(f"{chain}ChainTracking", "CurrentChainState", {"block_height": 100})
     state.put("Environment", "ChainflipNetworkEnvironment", "Mainnet")

@@ -45,11 +45,13 @@ MILLION = 10**6
 
 
 def topics() -> dict[str, str]:
+    """Return the topics of the events of Chainflip's contracts, by name."""
     event_topics: dict[str, str] = json.loads(shared("evm-vectors.json").read_text())["event_topics"]
     return event_topics
 
 
 def word(value: int | bytes) -> bytes:
+    """Return a value as a word of 32 bytes, padded on the left."""
     return value.to_bytes(32, "big") if isinstance(value, int) else value.rjust(32, b"\0")
 
 
@@ -63,6 +65,7 @@ def failed(local: LocalEvm, data: bytes, to: bytes = VAULT) -> str:
 
 
 def is_used(local: LocalEvm, nonce: int) -> bool:
+    """Return whether the key manager has seen a nonce."""
     data = selector("isNonceUsedByAggKey(uint256)") + word(nonce)
     return (
         int(local.call("eth_call", {"to": hexed(local.key_manager), "data": hexed(data)}, "latest"), 16) == 1
@@ -71,6 +74,7 @@ def is_used(local: LocalEvm, nonce: int) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_contracts_accept_a_call_that_chainflips_contracts_accepted(name: str) -> None:
+    """Accept calldata that Chainflip's own contracts accepted, with its payment, its event and its nonce."""
     require_py_evm()
     recorded = vector(name)
     inputs = recorded["inputs"]
@@ -90,6 +94,7 @@ def test_the_contracts_accept_a_call_that_chainflips_contracts_accepted(name: st
 
 
 def test_a_transfer_pays_the_exact_amount_and_only_once(local: LocalEvm) -> None:
+    """Pay the exact amount once: the second call with the same nonce reverts and pays nothing."""
     data = local.signed(
         transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, 1_234_567_890_123_456_789)), 5
     )
@@ -102,6 +107,7 @@ def test_a_transfer_pays_the_exact_amount_and_only_once(local: LocalEvm) -> None
 
 
 def test_a_token_is_paid_too(local: LocalEvm) -> None:
+    """Pay a token as well as the native coin."""
     assert (
         local.send(VAULT, local.signed(transfer_fallback(TransferParams(USDC, RECEIVER, 25 * MILLION))))[
             "status"
@@ -112,6 +118,7 @@ def test_a_token_is_paid_too(local: LocalEvm) -> None:
 
 
 def test_it_pays_a_receiver_that_only_needs_more_gas_than_a_batch_gives(local: LocalEvm) -> None:
+    """Pay by fallback a receiver that needs more gas than a batch gives: the batch only logs its failure."""
     receiver = local.deploy(SPENDING)
     payment = TransferParams(NATIVE_TOKEN, receiver, ETHER)
     batch = local.send(
@@ -127,6 +134,7 @@ def test_it_pays_a_receiver_that_only_needs_more_gas_than_a_batch_gives(local: L
 
 
 def test_a_token_that_refuses_costs_the_others_of_a_batch_nothing(local: LocalEvm) -> None:
+    """Pay the other transfers of a batch when one token refuses, and log the one that failed."""
     refusing = local.deploy(REFUSING)
     payments = [TransferParams(refusing, RECEIVER, 3), TransferParams(USDC, RECEIVER, 4)]
     batch = local.send(VAULT, local.signed(all_batch([(1, NATIVE_TOKEN)], [(RECEIVER, USDC)], payments)))
@@ -137,6 +145,7 @@ def test_a_token_that_refuses_costs_the_others_of_a_batch_nothing(local: LocalEv
 
 
 def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
+    """Call a receiver with source chain, token, amount and message, in the call that pays it."""
     receiver = local.deploy(KEEPING)
     call = execute_x_swap_and_call(TransferParams(NATIVE_TOKEN, receiver, ETHER), 3, b"\x51" * 34, b"hello")
     receipt = local.send(VAULT, local.signed(call))
@@ -160,6 +169,7 @@ def test_a_message_comes_with_its_payment(local: LocalEvm) -> None:
     ids=["transfer", "batch", "message"],
 )
 def test_another_key_and_another_byte_are_refused(local: LocalEvm, call: VaultCall) -> None:
+    """Refuse a call of another key or with a changed byte: it pays nothing and uses no nonce."""
     assert failed(local, local.signed(call, 1, by=OTHER_KEY)) == "KeyManager: Sig invalid"
     data = bytearray(local.signed(call, 1))
     data[67] += 1
@@ -181,6 +191,7 @@ def test_another_key_and_another_byte_are_refused(local: LocalEvm, call: VaultCa
 def test_a_payment_that_cannot_be_made_leaves_its_call_usable(
     local: LocalEvm, token: bytes, receiver: bytes | str, amount: int, text: str
 ) -> None:
+    """Revert a payment that cannot be made and leave its nonce unused, so that the call can be sent again."""
     to = local.deploy(REFUSING) if isinstance(receiver, str) else receiver
     data = local.signed(transfer_fallback(TransferParams(token, to, amount)), 9)
     assert failed(local, data) == text
@@ -188,6 +199,7 @@ def test_a_payment_that_cannot_be_made_leaves_its_call_usable(
 
 
 def test_the_keys_follow_one_another(local: LocalEvm) -> None:
+    """Accept a new key only from the current one; from then on the old key signs nothing."""
     call = transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER))
     change = set_agg_key(OTHER_KEY.public[1:], odd=OTHER_KEY.public[0] == 3)
     assert failed(local, local.signed(change, by=OTHER_KEY), KEY_MANAGER) == "KeyManager: Sig invalid"
@@ -197,6 +209,7 @@ def test_the_keys_follow_one_another(local: LocalEvm) -> None:
 
 
 def test_the_governor_sets_a_key_and_nobody_else(local: LocalEvm) -> None:
+    """Let the governor alone set a key without the current one's signature."""
     from cfnode.devchain.evm.governor import set_key
 
     data = (
@@ -212,6 +225,8 @@ def test_the_governor_sets_a_key_and_nobody_else(local: LocalEvm) -> None:
 
 
 def test_a_token_has_what_wallets_show(local: LocalEvm) -> None:
+    """Answer what wallets ask of a token, and spend no more of an allowance than was approved."""
+
     def view(signature: str) -> bytes:
         return raw(local.call("eth_call", {"to": hexed(USDC), "data": hexed(selector(signature))}, "latest"))
 
@@ -229,6 +244,7 @@ def test_a_token_has_what_wallets_show(local: LocalEvm) -> None:
 
 
 def test_their_code_is_what_their_sources_compile_to() -> None:
+    """Compile the contracts' sources to the very code that the repository holds."""
     pytest.importorskip("vyper", reason="vyper is not here: pip install 'cfnode[dev]'")
     from scripts.contracts import COMPILED, compiled
 

@@ -44,6 +44,7 @@ def shared_evm() -> LocalEvm:
 
 
 def test_a_transaction_its_block_its_receipt_and_its_logs_agree(shared_evm: LocalEvm) -> None:
+    """Agree on one transaction in its block, its receipt, its logs, its fee and what its sender paid."""
     local = shared_evm
     block = local.call("eth_getBlockByNumber", "latest", True)
     (transaction,) = block["transactions"]
@@ -66,6 +67,7 @@ def test_a_transaction_its_block_its_receipt_and_its_logs_agree(shared_evm: Loca
 
 
 def test_states_of_earlier_blocks_stay(shared_evm: LocalEvm) -> None:
+    """Answer for the state of earlier blocks: the balance before a payment stays zero there."""
     at = [shared_evm.call("eth_getBalance", hexed(RECEIVER), block) for block in ("0x0", "earliest", "0x1")]
     assert at == ["0x0", "0x0", hex(ETHER)]
     counts = [
@@ -80,6 +82,7 @@ def test_states_of_earlier_blocks_stay(shared_evm: LocalEvm) -> None:
 
 
 def test_logs_are_found_by_place_topic_and_block(shared_evm: LocalEvm) -> None:
+    """Filter logs by address, topic, range of blocks and block hash."""
     (log,) = shared_evm.call("eth_getLogs", {"fromBlock": "0x1"})
 
     def logs(**fields: Any) -> int:
@@ -100,6 +103,7 @@ def test_logs_are_found_by_place_topic_and_block(shared_evm: LocalEvm) -> None:
 
 
 def test_fees_are_those_of_the_blocks(shared_evm: LocalEvm) -> None:
+    """Report the fees of the blocks themselves, and a gas price of the next base fee plus the tip."""
     history = shared_evm.call("eth_feeHistory", "0x4", "latest", [50])
     blocks = [shared_evm.call("eth_getBlockByNumber", number, False) for number in ("0x0", "0x1")]
     assert history["oldestBlock"] == "0x0"
@@ -113,6 +117,7 @@ def test_fees_are_those_of_the_blocks(shared_evm: LocalEvm) -> None:
 
 
 def test_an_estimate_is_the_least_gas_that_succeeds(local: LocalEvm) -> None:
+    """Estimate the least gas that succeeds: with one unit less the transaction fails."""
     data = local.signed(transfer_fallback(TransferParams(NATIVE_TOKEN, RECEIVER, ETHER)))
     asked = {"from": hexed(PAYER.address), "to": hexed(VAULT), "data": hexed(data)}
     gas = int(local.call("eth_estimateGas", asked, "latest"), 16)
@@ -122,6 +127,7 @@ def test_an_estimate_is_the_least_gas_that_succeeds(local: LocalEvm) -> None:
 
 
 def test_each_form_of_transaction_is_mined(local: LocalEvm) -> None:
+    """Mine legacy, access-list and dynamic-fee transactions, with the price paid in each receipt."""
     legacy: dict[str, Any] = {"maxFeePerGas": None, "maxPriorityFeePerGas": None, "gasPrice": 2 * GWEI}
     access = {"accessList": [{"address": hexed(VAULT), "storageKeys": ["0x" + "00" * 32]}]}
     for kind, fields in enumerate([legacy, legacy | access, access]):
@@ -146,6 +152,7 @@ def test_each_form_of_transaction_is_mined(local: LocalEvm) -> None:
 def test_a_wrong_transaction_is_refused_with_its_reason(
     shared_evm: LocalEvm, fields: dict[str, Any], text: str
 ) -> None:
+    """Refuse a transaction with a wrong field with the reason, and mine no block for it."""
     if "nonce" in fields:
         text = text.replace("is 0", "is 1")
     raw = shared_evm.raw(RECEIVER, **{"gas": 21_000} | fields)
@@ -155,6 +162,7 @@ def test_a_wrong_transaction_is_refused_with_its_reason(
 
 
 def test_a_sent_transaction_is_known(shared_evm: LocalEvm) -> None:
+    """Refuse a transaction with the nonce of a mined one: it would be paid twice."""
     from eth_account import Account
 
     fields = {
@@ -171,12 +179,14 @@ def test_a_sent_transaction_is_known(shared_evm: LocalEvm) -> None:
 
 
 def test_code_without_an_end_ends_with_its_gas(local: LocalEvm) -> None:
+    """Stop code that loops when its gas is used up, rather than hang."""
     looping = local.deploy(LOOP)
     with pytest.raises(RpcError, match="Out of gas"):
         local.call("eth_call", {"to": hexed(looping), "gas": hex(100_000)}, "latest")
 
 
 def test_calls_as_deep_as_the_rules_allow_exhaust_no_stack(local: LocalEvm) -> None:
+    """Run calls that nest as deep as py-evm allows without an exhausted interpreter stack."""
     deep, limit = local.deploy(CALLING_ITSELF), sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(DEPTH_LIMIT)
@@ -211,6 +221,7 @@ def test_calls_as_deep_as_the_rules_allow_exhaust_no_stack(local: LocalEvm) -> N
     ],
 )
 def test_a_wrong_parameter_is_named(shared_evm: LocalEvm, method: str, params: list[Any], text: str) -> None:
+    """Name the parameter that is wrong and what it takes."""
     with pytest.raises(RpcError) as caught:
         shared_evm.call(method, *params)
     assert re.search(text, f"{caught.value.message} {caught.value.data}")
@@ -235,6 +246,7 @@ JSON = st.recursive(
 def test_no_parameters_raise_anything_but_an_error_of_the_method(
     shared_evm: LocalEvm, data: st.DataObject
 ) -> None:
+    """Raise nothing but an RPC error with a message, whatever the parameters are."""
     from cfnode.devchain.evm.methods import METHODS
 
     method = data.draw(st.sampled_from(sorted(METHODS)))
@@ -261,6 +273,7 @@ def test_no_bytes_are_taken_for_a_transaction(
 
 
 def test_a_created_contract_has_the_address_that_its_receipt_names(local: LocalEvm) -> None:
+    """Create a contract at the address that sender and nonce give by Ethereum's rule."""
     import rlp
 
     address = local.deploy(LOOP)

@@ -31,6 +31,7 @@ async def serving() -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_calls_and_batches_are_answered() -> None:
+    """Answer calls and batches, one error per faulty call of a batch, and no body for a notification."""
     async with serving() as client:
         answer = (await client.post("/", json=CALL)).json()
         assert answer == {"jsonrpc": "2.0", "id": 1, "result": hex(CHAIN_ID)}
@@ -59,6 +60,7 @@ async def test_calls_and_batches_are_answered() -> None:
     ids=["nested", "unpaired", "batch", "values", "cut"],
 )
 async def test_a_heavy_request_is_refused(body: bytes, text: str) -> None:
+    """Refuse a request that would cost too much to parse, and answer the next one."""
     async with serving() as client:
         answer = await client.post("/", content=body, headers=JSON)
         assert text in answer.json()["error"]["message"]
@@ -66,6 +68,8 @@ async def test_a_heavy_request_is_refused(body: bytes, text: str) -> None:
 
 
 async def test_other_requests_are_refused() -> None:
+    """Refuse other HTTP methods, content types, host names, foreign origins and bodies that are too large."""
+
     async def status(client: httpx.AsyncClient, method: str = "POST", **fields: Any) -> int:
         return (await client.request(method, "/", **fields)).status_code
 

@@ -23,6 +23,7 @@ WALLET = EthereumWallet()
 
 
 def encoded(metadata: Metadata, address: Any) -> bytes:
+    """Return an address of a foreign chain in the chain's encoding."""
     (type_id,) = (row.id for row in metadata.registry.types if row.path[-1:] == ("EncodedAddress",))
     return metadata.registry.codec(type_id).encode(address)
 
@@ -47,24 +48,29 @@ class Opener(Swapper):
         return usual | changes
 
     def ask(self, **arguments: Any) -> str:
+        """Request an account creation channel; return the outcome."""
         return self.swapping("request_account_creation_deposit_address", **arguments)
 
     def ready(self, *args: Any, **changes: Any) -> Any:
+        """Open an account creation channel; return its event."""
         assert self.ask(**self.wanted(*args, **changes)) == "Ok"
         return self.event("AccountCreationDepositAddressReady")
 
     def flip(self, account: bytes) -> int:
+        """Return the FLIP of an account."""
         balance: int = self.world.stored("Flip", "Account", account)["balance"]
         return balance
 
 
 @pytest.fixture
 def opener() -> Opener:
+    """Return a broker on a new chain."""
     return Opener()
 
 
 @pytest.mark.parametrize(("wallet", "form"), WALLETS)
 def test_a_deposit_creates_and_funds_the_account(opener: Opener, wallet: Any, form: str) -> None:
+    """Create, fund and register the account at the first deposit, and repay the advance from its swap."""
     ready = opener.ready(wallet, "Eth", form)
     assert (ready["requested_by"], ready["requested_for"]) == (opener.account, wallet.account)
     assert (ready["channel_id"], ready["boost_fee"], ready["asset"]) == (1, 0, "Eth")
@@ -115,6 +121,7 @@ def test_a_deposit_creates_and_funds_the_account(opener: Opener, wallet: Any, fo
 
 
 def test_a_deposit_of_flip_needs_no_swap(opener: Opener) -> None:
+    """Fund the account from a deposit of FLIP itself: no swap is needed."""
     ready = opener.ready(asset="Flip")
     happened = opener.pay(ready["deposit_address"], "Flip", 10 * FLIP)
     assert "Swapping.SwapRequested" not in happened[happened.index("Funding.Funded") :]
@@ -137,12 +144,14 @@ def paid_in_satoshi(opener: Opener, amount: int) -> int:
 
 
 def test_an_amount_below_the_minimum_funding_is_swapped_whole(opener: Opener) -> None:
+    """Swap a deposit whole to FLIP where it is worth less than the minimum funding."""
     assert paid_in_satoshi(opener, 700) == 310
     bought = opener.event("SwapExecuted")["output_amount"]
     assert ADVANCE < bought == opener.flip(WALLET.account) < FLIP
 
 
 def test_an_advance_that_the_swap_does_not_earn_is_the_networks_loss(opener: Opener) -> None:
+    """Burn the difference where the swap earns less than the advance: the network bears the loss."""
     assert paid_in_satoshi(opener, 392) == 2
     bought = opener.event("SwapExecuted")["output_amount"]
     assert 0 < bought < ADVANCE == opener.flip(WALLET.account)
@@ -151,6 +160,7 @@ def test_an_advance_that_the_swap_does_not_earn_is_the_networks_loss(opener: Ope
 
 
 def test_the_second_deposit_only_counts(opener: Opener) -> None:
+    """Credit a second deposit without a second swap to FLIP."""
     ready = opener.ready()
     opener.pay(ready["deposit_address"], "Eth", ETHER)
     before = opener.balance(WALLET.account, "Eth")
@@ -164,6 +174,7 @@ def test_the_second_deposit_only_counts(opener: Opener) -> None:
 
 
 def test_an_account_that_came_into_being_meanwhile_is_left_as_it_is(opener: Opener) -> None:
+    """Credit the deposit and leave role and FLIP as they are where the account was created meanwhile."""
     ready = opener.ready()
     assert opener.dev("fund_account", account_id=WALLET.account, amount=5 * FLIP) == "Ok"
     opener.pay(ready["deposit_address"], "Eth", ETHER)
@@ -186,6 +197,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("changes", "error"), REFUSED)
 def test_a_request_that_is_refused_opens_nothing(opener: Opener, changes: Any, error: str) -> None:
+    """Refuse a faulty request without a channel or a fee: a broker would pay for nothing."""
     if isinstance(wallet := changes.get("signature_data"), EthereumWallet):
         forged = opener.wanted()["signature_data"]
         changes = {"signature_data": (forged[0], forged[1] | {"signer": wallet.signer})}
@@ -197,6 +209,7 @@ def test_a_request_that_is_refused_opens_nothing(opener: Opener, changes: Any, e
 
 
 def test_the_opening_fee_is_the_brokers_and_is_in_the_event(opener: Opener) -> None:
+    """Charge the opening fee to the broker and name it in the event."""
     with opener.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).ChannelOpeningFee.put(2 * FLIP)
     before = opener.flip(opener.account)
@@ -205,6 +218,7 @@ def test_the_opening_fee_is_the_brokers_and_is_in_the_event(opener: Opener) -> N
 
 
 def test_of_two_faults_the_first_is_the_error(opener: Opener) -> None:
+    """Return the first error, in the order of the official runtime, where several arguments are wrong."""
     assert opener.dev("fund_account", account_id=WALLET.account, amount=5 * FLIP) == "Ok"
     wrong = {
         "refund_address": address_on("Arbitrum"),

@@ -22,6 +22,7 @@ FUNDER, ADDRESS = b"\xfe" * 20, b"\xad" * 20
 
 @pytest.fixture
 def world() -> World:
+    """Return a new chain."""
     return World()
 
 
@@ -49,6 +50,7 @@ def error_name(world: World, outcome: Any) -> str | None:
 
 
 def test_minimum_funding_stays_above_the_redemption_tax(world: World) -> None:
+    """Keep the minimum funding above the redemption tax: a redemption could not pay its tax otherwise."""
     assert world.api("CustomRuntimeApi_cf_min_funding") == FLIP
     low = {"minimum_funding": FLIP // 2}
     assert governance(world, "Funding", "update_minimum_funding", **low) == "InvalidMinimumFundingUpdate"
@@ -61,6 +63,7 @@ def test_minimum_funding_stays_above_the_redemption_tax(world: World) -> None:
 
 
 def test_an_account_is_bound_to_an_address_once(world: World) -> None:
+    """Bind an account to a redeem address and to an executor address once only."""
     assert signed(world, "Funding", "bind_redeem_address", address=ADDRESS) is None
     assert signed(world, "Funding", "bind_redeem_address", address=FUNDER) == "AccountAlreadyBound"
     assert world.stored("Funding", "BoundRedeemAddress", ALICE.account) == ADDRESS
@@ -70,6 +73,7 @@ def test_an_account_is_bound_to_an_address_once(world: World) -> None:
 
 
 def test_flip_from_a_restricted_address_is_remembered_as_such(world: World) -> None:
+    """Count FLIP from a restricted address by address, and none from an address that was removed."""
     lists = {"addresses_to_add": [FUNDER, ADDRESS], "addresses_to_remove": [ADDRESS]}
     assert governance(world, "Funding", "update_restricted_addresses", **lists) is None
     accounts = world.runtime.composition.pallet(FundedAccounts)
@@ -81,12 +85,14 @@ def test_flip_from_a_restricted_address_is_remembered_as_such(world: World) -> N
 
 
 def test_names_for_people_are_utf_8_and_listed(world: World) -> None:
+    """Accept vanity names in UTF-8 only, and list them with their accounts."""
     assert signed(world, "AccountRoles", "set_vanity_name", name="Zoë".encode()) is None
     assert signed(world, "AccountRoles", "set_vanity_name", name=b"\xff") == "InvalidCharactersInName"
     assert dict(world.api("CustomRuntimeApi_cf_accounts"))[ALICE.account] == "Zoë".encode()
 
 
 def test_a_role_is_taken_once_and_keeps_the_account_alive(world: World) -> None:
+    """Register one role per account, keep its provider meanwhile, and refuse to leave another role."""
     runtime = world.runtime.composition
     roles, system = runtime.pallet(AccountRoles), runtime.pallet(System)
     with runtime.on(world.journal):
@@ -106,6 +112,7 @@ def test_a_role_is_taken_once_and_keeps_the_account_alive(world: World) -> None:
 
 
 def test_bonded_flip_pays_fees_and_is_not_liquid(world: World) -> None:
+    """Exclude bonded FLIP from fees and transfers; only a direct burn takes of it."""
     runtime = world.runtime.composition
     flip = runtime.pallet(Flip)
     with runtime.on(world.journal):
@@ -126,6 +133,7 @@ def test_bonded_flip_pays_fees_and_is_not_liquid(world: World) -> None:
 
 
 def test_the_chain_tells_its_epochs_contracts_and_supply(world: World) -> None:
+    """Answer the runtime API for epoch, auction, version, contracts, supply and assets of the genesis."""
     assert world.api("CustomRuntimeApi_cf_current_epoch") == 1
     assert world.api("CustomRuntimeApi_cf_epoch_duration") == 43_200
     assert world.api("CustomRuntimeApi_cf_current_epoch_started_at") == 0
@@ -143,6 +151,7 @@ def test_the_chain_tells_its_epochs_contracts_and_supply(world: World) -> None:
 
 
 def test_only_governance_changes_shared_settings(world: World) -> None:
+    """Change shared settings by governance alone, and refuse parameters that contradict each other."""
     update = ("SetSlashingRate", 10)
     assert signed(world, "Flip", "update_pallet_config", updates=[update]) == "BadOrigin"
     assert governance(world, "Flip", "update_pallet_config", updates=[update]) is None

@@ -52,6 +52,7 @@ steps = st.one_of(
 def test_every_block_can_be_made_every_request_ends_and_every_unit_is_somewhere(
     life: list[tuple[Any, ...]],
 ) -> None:
+    """Play random lives: every block can be made, every request ends, and no unit of an asset is lost."""
     player = Player()
     for step in life:
         player.play(step)
@@ -135,6 +136,7 @@ NEW_ASSETS: list[tuple[Any, ...]] = [("swap", "Bnb", "Cbbtc", 3_000, TERMS)]
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_life_with_everything_in_it(release: str) -> None:
+    """Play a life with each kind of event in every release: no unit is lost, no kept value is stale."""
     player = Player(release)
     for step in EVERYTHING if release.startswith("2.2") else [*NEW_ASSETS, *EVERYTHING]:
         player.play(step)

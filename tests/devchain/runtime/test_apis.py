@@ -21,10 +21,12 @@ FLIP = 10**18
 
 @pytest.fixture
 def broker() -> Broker:
+    """Return a broker on a new chain."""
     return Broker()
 
 
 def test_an_account_that_does_not_exist_has_zeros() -> None:
+    """Answer zeros, not an error, for an account that does not exist."""
     common = ask(World(), "cf_common_account_info", b"\x09" * 32, "Yes")
     assert common["flip_balance"] == common["bond"] == common["estimated_redeemable_balance"] == 0
     assert common["bound_redeem_address"] is None
@@ -32,6 +34,7 @@ def test_an_account_that_does_not_exist_has_zeros() -> None:
 
 
 def test_a_redemption_of_everything_costs_no_tax_unless_some_is_bonded() -> None:
+    """Charge the redemption tax only where some FLIP is bonded: redeeming everything costs none."""
     world = World()
     tax = ask(world, "cf_redemption_tax")
     common = ask(world, "cf_common_account_info", ALICE.account, "No")
@@ -44,6 +47,7 @@ def test_a_redemption_of_everything_costs_no_tax_unless_some_is_bonded() -> None
 
 
 def test_a_broker_is_listed_with_its_earnings(broker: Broker) -> None:
+    """List a broker with its role and earned fees, and all accounts where no role is asked for."""
     with broker.arranging() as runtime:
         runtime.pallet(AssetBalances).credit(broker.account, "Usdc", 5)
     (only,) = ask(broker.world, "cf_all_account_infos", ["Broker"])
@@ -55,6 +59,7 @@ def test_a_broker_is_listed_with_its_earnings(broker: Broker) -> None:
 
 
 def test_the_fee_of_a_coin_is_returned_as_if_it_were_swapped_for() -> None:
+    """Return the fee of a coin as the amount to swap for its gas, the network fee included."""
     world = World()
     # 50,000 and 70,000 gas at 2.1 gwei, with the network fee of 0.1 %: as a factor of nine decimals
     assert ask(world, "cf_ingress_fee", "Eth") == 50_000 * 2_100_000_000 * 1_001_001_001 // 10**9
@@ -68,6 +73,7 @@ def test_the_fee_of_a_coin_is_returned_as_if_it_were_swapped_for() -> None:
 
 
 def test_every_asset_has_its_limits() -> None:
+    """Return for every asset the minimum deposit, the dust limit, the maximum swap and the safety margin."""
     world = World()
     for asset in ASSETS.values():
         minimum = ask(world, "cf_min_deposit_amount", asset.name)
@@ -80,6 +86,7 @@ def test_every_asset_has_its_limits() -> None:
 
 
 def test_network_fees_name_a_rate_for_each_asset() -> None:
+    """Return the rate of the network fee for each asset, regular and internal swaps apart."""
     fees = ask(World(), "cf_network_fees")
     regular, internal = fees["regular_network_fee"], fees["internal_swap_network_fee"]
     assert regular["standard_rate_and_minimum"] == {"rate": 1_000, "minimum": 500_000}
@@ -88,6 +95,7 @@ def test_network_fees_name_a_rate_for_each_asset() -> None:
 
 
 def test_price_protection_is_there_where_the_oracle_has_a_price() -> None:
+    """Return a price protection only between assets whose price the oracle has."""
     protection = ask(World(), "cf_default_oracle_price_protection")
     unknown = dict.fromkeys(("flip", "usdc", "wbtc", "cbbtc"))
     assert protection["eth"] == {"eth": 100, "usdt": 50} | unknown
@@ -95,6 +103,7 @@ def test_price_protection_is_there_where_the_oracle_has_a_price() -> None:
 
 
 def test_parameters_are_checked_as_a_channel_would() -> None:
+    """Check DCA and refund parameters by the rules that hold when a channel is opened."""
     world = World()
     assert ask(world, "cf_validate_dca_params", 2, 2) == ("Ok", ())
     assert ask(world, "cf_validate_dca_params", 0, 2) == ("Err", ("Module", b"ZeroNumberOfChunksNotAllowed"))
@@ -106,6 +115,7 @@ def test_parameters_are_checked_as_a_channel_would() -> None:
 
 
 def test_a_private_channel_stands_among_the_vaults(broker: Broker) -> None:
+    """List a broker's private Bitcoin channel among the vault addresses, derived from the vault's key."""
     assert broker.swapping("open_private_btc_channel") == "Ok"
     vaults = ask(broker.world, "cf_vault_addresses")
     channel = broker.world.stored("Swapping", "BrokerPrivateBtcChannels", broker.account)
@@ -118,6 +128,7 @@ def test_a_private_channel_stands_among_the_vaults(broker: Broker) -> None:
 
 
 def test_the_evm_key_is_returned_compressed() -> None:
+    """Return the EVM key as 33 compressed bytes, the parity in the first."""
     key, since = ask(World(), "cf_eth_vault")
     stored = World().stored("EvmThresholdSigner", "Keys", 1)
     assert key[1:] == stored["pub_key_x"]
@@ -136,6 +147,7 @@ SIMPLE = {
 
 
 def simulate(world: World, source: str, target: str, amount: int, **changes: Any) -> Any:
+    """Return the answer to a simulated swap with a commission of 10 basis points, or with other terms."""
     terms = SIMPLE | changes
     return ask(world, "cf_pool_simulate_swap", source, target, amount, *terms.values())
 
@@ -145,6 +157,7 @@ def simulate(world: World, source: str, target: str, amount: int, **changes: Any
     [("Eth", "Btc", ETHER), ("Usdc", "Eth", 5_000 * USDC), ("Btc", "ArbUsdc", BITCOIN // 10)],
 )
 def test_a_simulated_swap_has_the_output_of_the_real_one(source: str, target: str, amount: int) -> None:
+    """Quote fees and amounts of a swap as the real one then has them."""
     swapper = Swapper()
     kind, quoted = simulate(swapper.world, source, target, amount)
     assert kind == "Ok"
@@ -168,6 +181,7 @@ def test_a_simulated_swap_has_the_output_of_the_real_one(source: str, target: st
 
 
 def test_a_message_to_a_chain_that_takes_none_leaves_the_fee_of_the_transfer_out() -> None:
+    """Quote no egress fee for a message to a chain that takes none."""
     message = {"gas_budget": 100_000, "message_length": 100}
     assert simulate(World(), "Btc", "Eth", BITCOIN, ccm_data=message)[1]["egress_fee"] > 0
     kind, quoted = simulate(World(), "Eth", "Btc", ETHER, ccm_data=message)
@@ -176,12 +190,14 @@ def test_a_message_to_a_chain_that_takes_none_leaves_the_fee_of_the_transfer_out
 
 
 def test_a_deposit_on_assethub_that_is_no_channels_is_quoted_without_a_fee() -> None:
+    """Quote a deposit on AssetHub without a channel without an ingress fee."""
     _, quoted = simulate(World(), "HubDot", "Usdc", 10**12, exclude_fees=["IngressDepositChannel"])
     assert quoted["ingress_fee"] == 0
 
 
 @pytest.mark.parametrize("commission", [10_001, 65_535])
 def test_a_commission_above_all_of_the_amount_is_none(commission: int) -> None:
+    """Ignore a commission above 100 %, as the official runtime does; one of 100 % leaves nothing."""
     without = simulate(World(), "Eth", "Btc", ETHER, broker_commission=0)
     assert simulate(World(), "Eth", "Btc", ETHER, broker_commission=commission) == without
     _, all_of_it = simulate(World(), "Eth", "Btc", ETHER, broker_commission=10_000)
@@ -192,11 +208,13 @@ def test_a_commission_above_all_of_the_amount_is_none(commission: int) -> None:
 def test_an_amount_that_the_sources_chain_cannot_hold_is_quoted_as_the_most_it_can(
     source: str, most: int
 ) -> None:
+    """Quote an amount above what the source chain can hold as the largest that it can."""
     greatest = simulate(World(), source, "Usdc", most)
     assert simulate(World(), source, "Usdc", 2**128 - 1) == greatest
 
 
 def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
+    """Quote a better price for a swap in chunks, and no fee that the caller excludes."""
     world = World()
     _, at_once = simulate(world, "Btc", "Eth", 50 * BITCOIN)
     in_chunks = {"number_of_chunks": 10, "chunk_interval": 2}
@@ -209,6 +227,7 @@ def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
 
 
 def test_a_simulation_that_fails_names_the_leg() -> None:
+    """Name the leg of a simulated swap that failed."""
     world = World()
     failed = "Simulated swap failed on the {} leg: swap leg failed."
     for source, target, amount, leg in [
@@ -222,6 +241,7 @@ def test_a_simulation_that_fails_names_the_leg() -> None:
 
 
 def test_a_swap_is_listed_until_its_block() -> None:
+    """List both legs of a scheduled swap with its block, until that block is made."""
     swapper = Swapper()
     swapper.deposit("Eth", "Btc", ETHER)
     ((leg, execute_at),) = [
@@ -241,10 +261,12 @@ def test_a_swap_is_listed_until_its_block() -> None:
 
 
 def watch(world: World, method: str, *arguments: Any) -> Any:
+    """Return the answer of a method of the monitoring API."""
     return world.api(f"MonitoringRuntimeApi_{method}", *arguments)
 
 
 def test_the_monitoring_data_equals_the_answers_of_its_parts(broker: Broker) -> None:
+    """Return as monitoring data what the separate methods answer, field by field."""
     broker.opened(**request())
     world = broker.world
     data = watch(world, "cf_monitoring_data")
@@ -266,6 +288,7 @@ def test_the_monitoring_data_equals_the_answers_of_its_parts(broker: Broker) -> 
 
 
 def test_an_auction_now_would_change_nothing() -> None:
+    """Simulate an auction whose winners are today's authorities, with today's bond."""
     world = World()
     kind, (outcome, operators, new, bond) = watch(world, "cf_simulate_auction")
     asked = ask(world, "cf_auction_state")["min_active_bid"], watch(world, "cf_epoch_state")["min_active_bid"]
@@ -278,6 +301,7 @@ def test_an_auction_now_would_change_nothing() -> None:
 
 
 def test_a_witnessed_deposit_is_listed_in_its_block_alone() -> None:
+    """List a witnessed deposit in its block and chain alone, and refuse a chain without ingress events."""
     swapper = Swapper()
     channel = swapper.opened(**request())["deposit_address"]
     swapper.pay(channel, "Eth", ETHER)
@@ -296,6 +320,7 @@ def test_a_witnessed_deposit_is_listed_in_its_block_alone() -> None:
 
 
 def test_a_marked_deposit_is_listed_for_screeners(broker: Broker) -> None:
+    """List a transaction that a broker marked for rejection among the screening events of its chain."""
     tx_id = b"\x11" * 32
     assert broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=tx_id) == "Ok"
     screened = ask(broker.world, "cf_transaction_screening_events")
@@ -306,6 +331,7 @@ def test_a_marked_deposit_is_listed_for_screeners(broker: Broker) -> None:
 
 
 def test_there_are_no_loans_and_no_strategies(broker: Broker) -> None:
+    """Answer without loans and strategies where there are none, and with a balance that was credited."""
     for method in ("cf_lending_pools", "cf_lending_pool_supply_balances", "cf_loan_accounts"):
         assert ask(broker.world, method, None) == []
     assert ask(broker.world, "cf_get_trading_strategies", None) == ask(broker.world, "cf_all_loans") == []

@@ -21,6 +21,7 @@ BTC_EGRESS = 880
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
@@ -30,6 +31,7 @@ def sent_in_this_block(broker: Swapper) -> list[int]:
 
 
 def test_an_evm_batch_has_up_to_fifty_transfers_and_the_rest_goes_in_the_next_block(broker: Swapper) -> None:
+    """Send at most fifty transfers in an EVM batch and the rest in later blocks, none twice and none lost."""
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         for _ in range(101):
@@ -45,6 +47,7 @@ def test_an_evm_batch_has_up_to_fifty_transfers_and_the_rest_goes_in_the_next_bl
 def test_a_block_fetches_no_more_than_its_chain_allows(
     broker: Swapper, asset: str, chain: str, most: int
 ) -> None:
+    """Fetch at most as many deposits in a block as the chain allows; the rest waits for the next one."""
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         for _ in range(most + 1):
@@ -61,6 +64,7 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
 
 
 def test_egress_of_a_disabled_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
+    """Hold back transfers and messages of a disabled asset, and send them once it is enabled."""
     content = values.CcmChannelMetadata(**ccm() | {"ccm_additional_data": "NotRequired"})
     message = values.CcmDepositMetadata(channel_metadata=content, source_chain="Bitcoin", source_address=None)
     with broker.arranging() as runtime:
@@ -104,6 +108,7 @@ def test_an_output_is_sent_from_the_dust_limit_on_and_never_made_up_for(
 
 
 def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
+    """Withhold the whole output where the egress fee is larger: no account may go negative."""
     broker.deposit("Usdc", "Btc", 10 * USDC)
     with broker.arranging() as runtime:
         tracking = runtime.by_name["BitcoinChainTracking"]
@@ -147,6 +152,7 @@ def test_the_first_fetch_deploys_the_contract_of_the_channels_own_asset(
 
 
 def test_bitcoin_that_is_too_little_for_its_fee_is_no_swap(broker: Swapper) -> None:
+    """Fail a Bitcoin deposit that only covers its fee; one satoshi more is swapped."""
     address = broker.opened(**request("Btc", "Eth"))["deposit_address"]
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).MinimumDeposit.put("Btc", 0)

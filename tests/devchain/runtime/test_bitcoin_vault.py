@@ -23,10 +23,12 @@ OWN = taproot.deposit(bitcoin_public_key(), 0)
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
 def output(amount: int, number: int, *, deposit: bool = False) -> values.Utxo:
+    """Return an output of the Bitcoin vault, or of a deposit address."""
     path = values.TapscriptPath(
         salt=1,
         tweaked_pubkey_bytes=bytes(33),
@@ -39,6 +41,7 @@ def output(amount: int, number: int, *, deposit: bool = False) -> values.Utxo:
 
 
 def hold(broker: Swapper, outputs: list[values.Utxo], threshold: int = 200, size: int = 100) -> None:
+    """Replace the outputs that the vault can spend, and the parameters of consolidation."""
     with broker.arranging() as runtime:
         environment = runtime.pallet(EnvironmentStorage)
         environment.BitcoinAvailableUtxos.put(outputs)
@@ -48,6 +51,7 @@ def hold(broker: Swapper, outputs: list[values.Utxo], threshold: int = 200, size
 
 
 def held(broker: Swapper) -> list[int]:
+    """Return the amounts of the outputs that the vault can spend."""
     return [output["amount"] for output in broker.world.stored("Environment", "BitcoinAvailableUtxos")]
 
 
@@ -63,6 +67,7 @@ def withdraw(broker: Swapper, amount: int) -> int:
 
 
 def test_without_outputs_a_batch_cannot_be_built_and_is_tried_again_in_each_block(broker: Swapper) -> None:
+    """Retry a batch in each block until the vault's outputs cover amount and fee to the satoshi."""
     hold(broker, [])
     amount = withdraw(broker, BITCOIN)
     for _ in range(2):
@@ -82,6 +87,7 @@ def test_without_outputs_a_batch_cannot_be_built_and_is_tried_again_in_each_bloc
 
 
 def test_change_comes_back_under_the_transactions_own_name(broker: Swapper) -> None:
+    """Return change to the vault under the transaction's own id, computed here byte by byte."""
     source = output(2 * BITCOIN, 7)
     hold(broker, [source])
     amount = withdraw(broker, BITCOIN)
@@ -113,6 +119,7 @@ def test_change_comes_back_under_the_transactions_own_name(broker: Swapper) -> N
 def test_the_smallest_that_do_are_taken(
     broker: Swapper, amounts: list[int], limit: int, needed: int, taken: list[int]
 ) -> None:
+    """Spend the smallest outputs that suffice, within the limit, and none that costs more than it holds."""
     hold(broker, [output(amount + VAULT, at) for at, amount in enumerate(amounts)], limit)
     with broker.arranging() as runtime:
         made = spend(runtime.pallet(EnvironmentStorage), [(SCRIPT, needed - FIXED - 2 * OUTPUT)])
@@ -126,6 +133,7 @@ def test_the_smallest_that_do_are_taken(
 def test_change_below_the_dust_limit_is_left_to_the_miners(
     broker: Swapper, change: int, comes_back: list[int]
 ) -> None:
+    """Leave change below the dust limit to the miners: the network would not relay such an output."""
     hold(broker, [output(BITCOIN + DEPOSIT, 1, deposit=True)])
     with broker.arranging() as runtime:
         made = spend(runtime.pallet(EnvironmentStorage), [(SCRIPT, BITCOIN - FIXED - 2 * OUTPUT - change)])
@@ -134,6 +142,7 @@ def test_change_below_the_dust_limit_is_left_to_the_miners(
 
 
 def test_outputs_are_joined_when_there_are_too_many(broker: Swapper) -> None:
+    """Consolidate outputs once there are enough of worth; those that cost more than they hold are left."""
     small = [output(1_000, index) for index in range(3)] + [output(100, 9)]
     hold(broker, small, threshold=4, size=2)
     broker.world.block()
@@ -147,6 +156,7 @@ def test_outputs_are_joined_when_there_are_too_many(broker: Swapper) -> None:
 
 
 def test_the_vault_covers_the_liquidity_of_the_pool(broker: Swapper) -> None:
+    """Keep in the vault at least the Bitcoin of the pool, so that every swap out of it can be paid."""
     (first,) = held(broker)
     assert broker.dev("set_pool", asset="Btc", price=None, depth=None) == "Ok"
     assert held(broker) == [first]
@@ -155,6 +165,7 @@ def test_the_vault_covers_the_liquidity_of_the_pool(broker: Swapper) -> None:
 
 
 def test_many_inputs_and_long_scripts_are_counted_as_bitcoin_does() -> None:
+    """Count many inputs and unusual scripts in a transaction id by Bitcoin's serialisation."""
     inputs = [output(1, index % 256) for index in range(253)]
     future = ("OtherSegwit", {"version": 2, "program": bytes(2)})
     made = VaultTransaction(inputs, [(future, 1), (("P2PKH", bytes(20)), 2), (("P2SH", bytes(20)), 3)])

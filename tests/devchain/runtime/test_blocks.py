@@ -36,10 +36,12 @@ EXTENSIONS, EACH_IN_A_BATCH = 420_728_000, 1_585_480
 
 @pytest.fixture
 def world() -> World:
+    """Return a new chain."""
     return World()
 
 
 def test_a_signed_remark_is_done_paid_for_and_executes_again_to_the_same_root(world: World) -> None:
+    """Execute a signed remark, charge its fee to the unit, and reach the same root when executed again."""
     before = world.stored("Flip", "Account", ALICE.account)["balance"]
     remark = world.sign(world.call("System", "remark_with_event", remark=b"hello"))
     assert world.block(remark) == [("Ok", ("Ok", ()))]
@@ -57,6 +59,7 @@ def test_a_signed_remark_is_done_paid_for_and_executes_again_to_the_same_root(wo
 
 
 def test_fees_are_estimated_before_they_are_paid(world: World) -> None:
+    """Estimate the fee that is then charged, in total and in its parts."""
     remark = world.sign(world.call("System", "remark", remark=b"hello"))
     info = world.api("TransactionPaymentApi_query_info", body_of(remark), len(remark))
     details = world.api("TransactionPaymentApi_query_fee_details", body_of(remark), len(remark))
@@ -67,6 +70,7 @@ def test_fees_are_estimated_before_they_are_paid(world: World) -> None:
 
 
 def test_a_failed_call_stays_in_the_block_costs_its_fee_and_counts_the_nonce(world: World) -> None:
+    """Keep a failed call in its block: it pays its fee and uses its nonce, and changes nothing else."""
     forbidden = world.sign(world.call("System", "set_storage", items=[(b"key", b"value")]))
     assert world.block(forbidden) == [("Ok", ("Err", "BadOrigin"))]
     assert world.names(1) == ["TransactionPayment.TransactionFeePaid", "System.ExtrinsicFailed"]
@@ -75,6 +79,7 @@ def test_a_failed_call_stays_in_the_block_costs_its_fee_and_counts_the_nonce(wor
 
 
 def test_the_events_of_a_block_are_counted_without_those_of_a_failed_call(world: World) -> None:
+    """Count the events of a block without those that a failed call had deposited before it failed."""
     remark = ("System", ("remark_with_event", {"remark": b"1"}))
     root_only: Any = ("System", ("kill_storage", {"keys": []}))
     done = world.call("Environment", "batch", calls=[remark, remark])
@@ -89,6 +94,7 @@ def test_the_events_of_a_block_are_counted_without_those_of_a_failed_call(world:
 
 @pytest.mark.parametrize("scheme", ["ed25519", "ecdsa"])
 def test_accounts_of_other_schemes_sign_too(world: World, scheme: Any) -> None:
+    """Accept signatures of accounts of other schemes, and refuse them with one bit changed."""
     pair = Keypair.from_suri("//Edward", scheme)
     funding = world.call("Dev", "fund_account", account_id=pair.account, amount=5 * FLIP)
     world.block(bare_extrinsic(funding))
@@ -117,6 +123,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 def test_an_extrinsic_signed_for_other_data_does_not_enter_a_block(
     world: World, what: str, options: dict[str, Any], reason: str
 ) -> None:
+    """Refuse an extrinsic signed for another chain, version, branch or nonce; it leaves the block usable."""
     call = world.call("System", "remark", remark=b"")
     world.block(world.sign(call))
     journal = world.journal
@@ -128,6 +135,7 @@ def test_an_extrinsic_signed_for_other_data_does_not_enter_a_block(
 def test_a_signature_is_verified_once_for_pool_and_blocks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Verify a signature once for pool and block, and again for other contents under that signature."""
     verified = list[bytes]()
 
     def verify(scheme: Any, public: bytes, message: bytes, signature: bytes) -> bool:
@@ -146,6 +154,7 @@ def test_a_signature_is_verified_once_for_pool_and_blocks(
 
 
 def test_the_pool_lets_future_nonces_wait_for_the_one_before(world: World) -> None:
+    """Make a future nonce require the one before it, and rank by tip."""
     call = world.call("System", "remark", remark=b"")
     kind, valid = world.validate(world.sign(call, nonce=2))
     assert (kind, valid["provides"]) == ("Ok", [ALICE.account + (2).to_bytes(4, "little")])
@@ -159,11 +168,13 @@ def test_the_pool_lets_future_nonces_wait_for_the_one_before(world: World) -> No
 
 
 def test_an_unfunded_account_cannot_pay(world: World) -> None:
+    """Refuse an account without funds: the author would work for no fee."""
     signed = world.sign(world.call("System", "remark", remark=b""), STRANGER)
     assert world.validate(signed) == _invalid("Payment")
 
 
 def test_an_expired_era_is_distinguished_from_a_bad_signature(world: World) -> None:
+    """Answer AncientBirthBlock where the hash of an era's first block is gone, else BadProof."""
     call = world.call("System", "remark", remark=b"")
     early = world.sign(call, era=Era.mortal(4, 0), era_hash=world.genesis_hash)
     assert world.validate(early)[0] == "Ok"
@@ -176,11 +187,13 @@ def test_an_expired_era_is_distinguished_from_a_bad_signature(world: World) -> N
 
 
 def test_bytes_that_are_no_extrinsic_trap_with_words(world: World) -> None:
+    """Trap on bytes that are no extrinsic, with a message that says so."""
     with pytest.raises(RuntimeTrap, match="cannot be decoded"):
         world.validate(b"\x08\x84\xff")
 
 
 def test_bare_calls_come_only_from_the_author(world: World) -> None:
+    """Accept bare calls from the author alone, and never propagate them."""
     funding = bare_extrinsic(world.call("Dev", "fund_account", account_id=BOB.account, amount=FLIP))
     assert world.validate(funding, "External") == _invalid("Call")
     assert world.validate(funding, "Local")[1]["propagate"] is False
@@ -191,6 +204,7 @@ def test_bare_calls_come_only_from_the_author(world: World) -> None:
 
 
 def test_too_little_funding_is_refused_with_the_amount_that_would_do(world: World) -> None:
+    """Refuse to fund an account with less than the minimum, and name the amount that suffices."""
     little = bare_extrinsic(world.call("Dev", "fund_account", account_id=STRANGER.account, amount=FLIP - 1))
     [(_, (kind, error))] = world.block(little)
     assert (kind, error[0]) == ("Err", "Module")
@@ -198,6 +212,7 @@ def test_too_little_funding_is_refused_with_the_amount_that_would_do(world: Worl
 
 
 def test_missing_accounts_are_funded_by_the_inherent_once(world: World) -> None:
+    """Fund a missing account by the author's inherent data once, and not again in the next block."""
     amount = 1_000 * FLIP
     listed = b"\x04" + STRANGER.account + amount.to_bytes(16, "little")
     world.block(extra=[(b"devfund0", listed)])
@@ -210,6 +225,7 @@ def test_missing_accounts_are_funded_by_the_inherent_once(world: World) -> None:
 
 
 def test_governance_is_played_by_the_author(world: World) -> None:
+    """Let the author act as governance; an account that signs the call is refused."""
     red = ("Environment", ("update_safe_mode", {"update": "CodeRed"}))
     world.block(bare_extrinsic(world.call("Dev", "as_governance", call=red)))
     assert world.stored("Environment", "RuntimeSafeMode")["swapping"]["withdrawals_enabled"] is False
@@ -218,6 +234,7 @@ def test_governance_is_played_by_the_author(world: World) -> None:
 
 
 def test_a_batch_is_done_as_a_whole_or_not_at_all(world: World) -> None:
+    """Apply all calls of a batch or none, and refuse a batch within a batch."""
     remark = ("System", ("remark_with_event", {"remark": b"1"}))
     batch = world.sign(world.call("Environment", "batch", calls=[remark, remark]))
     assert world.block(batch) == [("Ok", ("Ok", ()))]
@@ -231,6 +248,7 @@ def test_a_batch_is_done_as_a_whole_or_not_at_all(world: World) -> None:
 
 
 def test_an_epoch_ends_with_a_scheduled_change_in_the_header() -> None:
+    """Put a scheduled change of authorities into the header at the end of an epoch, and count the sets."""
     world = World(DevGenesis(authorities=dev_authorities(3, (1, 2, 3)), epoch_blocks=3))
     for _ in range(2):
         world.block()
@@ -255,6 +273,7 @@ def test_an_epoch_ends_with_a_scheduled_change_in_the_header() -> None:
 
 
 def test_an_epoch_can_end_early(world: World) -> None:
+    """End an epoch early on request, with the block after the call."""
     world.block(bare_extrinsic(world.call("Dev", "end_epoch")))
     assert world.stored("Validator", "CurrentEpoch") == 1
     world.block()
@@ -283,11 +302,13 @@ def _wrong_block(world: World, **changes: Any) -> None:
     ],
 )
 def test_a_block_that_contradicts_its_header_traps(world: World, changes: dict[str, Any], words: str) -> None:
+    """Trap on a block whose body, number or roots contradict its header."""
     with pytest.raises(RuntimeTrap, match=words):
         _wrong_block(world, **changes)
 
 
 def test_inherents_come_first_and_once(world: World) -> None:
+    """Trap on inherents that follow other extrinsics or come twice."""
     journal = world.journal
     header = world.begin(journal)
     body = world.inherents(journal, FIRST_SLOT + 1, [])
@@ -299,6 +320,7 @@ def test_inherents_come_first_and_once(world: World) -> None:
 
 
 def test_a_slot_neither_repeats_nor_disagrees_with_the_time(world: World) -> None:
+    """Refuse a slot that repeats, and a timestamp that does not match its slot."""
     world.block()
     with pytest.raises(RuntimeTrap, match="Slot must increase"):
         world.begin(world.journal, slot=FIRST_SLOT + 1)
@@ -309,6 +331,7 @@ def test_a_slot_neither_repeats_nor_disagrees_with_the_time(world: World) -> Non
 
 
 def test_another_nodes_inherents_are_compared_with_our_clock(world: World) -> None:
+    """Refuse inherents whose time is more than 30 seconds ahead of this node's clock."""
     world.block()
     body = world.bodies[-1]
     encoded = world.header.encode() + bytes([len(body) << 2]) + b"".join(body)
@@ -322,6 +345,7 @@ def test_another_nodes_inherents_are_compared_with_our_clock(world: World) -> No
 
 
 def test_an_unknown_function_and_wrong_arguments_are_named(world: World) -> None:
+    """Name an unknown function, the argument that cannot be decoded, and bytes that follow the arguments."""
     with pytest.raises(UnknownFunction, match="Core_nonsense"):
         world.runtime.call("Core_nonsense", b"", world.journal)
     with pytest.raises(RuntimeTrap, match="AccountNonceApi_account_nonce: argument 'account'"):
@@ -331,6 +355,7 @@ def test_an_unknown_function_and_wrong_arguments_are_named(world: World) -> None
 
 
 def test_validation_leaves_no_trace(world: World) -> None:
+    """Leave the state as it is after validation: its writes would change the root."""
     journal = world.journal
     remark = world.sign(world.call("System", "remark", remark=b""))
     method = world.metadata.api_method("TaggedTransactionQueue_validate_transaction")
@@ -340,6 +365,7 @@ def test_validation_leaves_no_trace(world: World) -> None:
 
 
 def test_calls_nested_as_deep_as_bytes_allow_are_refused(world: World) -> None:
+    """Refuse calls nested as deep as the bytes allow, before the decoder exhausts the stack."""
     call = world.call("System", "remark", remark=b"")
     for _ in range(200):
         call = bytes([2, 11, 4]) + call
@@ -354,6 +380,7 @@ def test_calls_nested_as_deep_as_bytes_allow_are_refused(world: World) -> None:
 )
 @settings(max_examples=150, deadline=None)
 def test_no_bytes_make_an_entry_point_raise_anything_but_a_trap(function: str, args: bytes) -> None:
+    """Raise nothing but a trap from any entry point, whatever the bytes."""
     with contextlib.suppress(RuntimeTrap):
         shared().runtime.call(function, args, shared().journal)
 
@@ -361,6 +388,7 @@ def test_no_bytes_make_an_entry_point_raise_anything_but_a_trap(function: str, a
 @given(place=st.integers(min_value=0), flip=st.integers(1, 255))
 @settings(max_examples=150, deadline=None)
 def test_no_changed_extrinsic_raises_anything_but_a_trap_or_gets_into_a_block(place: int, flip: int) -> None:
+    """Keep an extrinsic with one changed byte out of a block, by an error or a trap alone."""
     remark = ("System", ("remark", {"remark": b"1"}))
     world = shared()
     valid = world.sign(world.call("Environment", "batch", calls=[remark, remark]))
@@ -373,6 +401,7 @@ def test_no_changed_extrinsic_raises_anything_but_a_trap_or_gets_into_a_block(pl
 
 
 def test_a_batch_of_more_than_ten_calls_is_no_extrinsic(world: World) -> None:
+    """Decode a batch of ten calls and no more: the limit is part of the call's type."""
     remark = ("System", ("remark", {"remark": b""}))
     ten, eleven = (world.call("Environment", "batch", calls=[remark] * count) for count in (10, 11))
     assert world.validate(world.sign(ten))[0] == "Ok"
@@ -381,6 +410,8 @@ def test_a_batch_of_more_than_ten_calls_is_no_extrinsic(world: World) -> None:
 
 
 def test_a_batch_costs_the_sum_of_its_calls(world: World) -> None:
+    """Weigh a batch as the sum of its calls and a fixed part for each."""
+
     def weight(call: Any) -> int:
         info = world.api("TransactionPaymentCallApi_query_call_info", call, 0)
         return int(info["weight"]["ref_time"])

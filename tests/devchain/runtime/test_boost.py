@@ -24,21 +24,25 @@ FEE = BITCOIN * 5 // 10_000
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
 def boosted_channel(broker: Swapper, depth: int = 10 * BITCOIN) -> tuple[str, bytes]:
+    """Fund the boost pool of Bitcoin; return the address of a channel with a boost fee."""
     assert broker.dev("set_boost_depth", asset="Btc", amount=depth) == "Ok"
     address: tuple[str, bytes] = broker.opened(**request("Btc", "Eth", boost_fee=10))["deposit_address"]
     return address
 
 
 def channels(broker: Swapper) -> list[tuple[bytes, Any]]:
+    """Return the open Ethereum channels by address."""
     with broker.arranging() as runtime:
         return list(runtime.pallet(INGRESS_EGRESS["Ethereum"]).DepositChannelLookup.items())
 
 
 def status(broker: Swapper) -> object:
+    """Return the boost status of the only Bitcoin channel."""
     channels = broker.world.runtime.composition
     with broker.arranging():
         ((_, channel),) = channels.pallet(INGRESS_EGRESS["Bitcoin"]).DepositChannelLookup.items()
@@ -46,6 +50,7 @@ def status(broker: Swapper) -> object:
 
 
 def test_a_boosted_deposit_is_swapped_at_once_and_paid_back_when_it_is_final(broker: Swapper) -> None:
+    """Swap a boosted deposit at once, and pay booster and network back when the deposit is final."""
     address = boosted_channel(broker)
     assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == [
         "Swapping.SwapRequested",
@@ -91,10 +96,12 @@ def test_a_boosted_deposit_is_swapped_at_once_and_paid_back_when_it_is_final(bro
     ],
 )
 def test_the_fee_of_a_boost_is_to_the_nearest_unit(amount: int, fee: int, for_network: int) -> None:
+    """Round the boost fee to the nearest unit, and the network's half of it down."""
     assert boost_fees(amount) == (fee, for_network)
 
 
 def test_exactly_the_required_amount_is_enough_to_boost(broker: Swapper) -> None:
+    """Boost a deposit that the pool covers to the satoshi, and none twice at a time."""
     address = boosted_channel(broker, depth=BITCOIN - FEE - 1)
     assert broker.announce(address, "Btc", BITCOIN) == ["BitcoinIngressEgress.InsufficientBoostLiquidity"]
     broker.dev("set_boost_depth", asset="Btc", amount=BITCOIN - FEE)
@@ -107,6 +114,7 @@ def test_exactly_the_required_amount_is_enough_to_boost(broker: Swapper) -> None
 
 @pytest.mark.parametrize(("short", "names"), [(1, []), (0, ["BitcoinIngressEgress.DepositBoosted"])])
 def test_less_than_the_least_deposit_is_not_boosted(broker: Swapper, short: int, names: list[str]) -> None:
+    """Boost no deposit below the minimum: it will never count as one."""
     address = boosted_channel(broker)
     assert broker.announce(address, "Btc", 20_000 - short)[-1:] == names
 
@@ -120,6 +128,7 @@ def forget_channels(broker: Swapper) -> None:
 
 
 def test_a_boosted_deposit_that_never_comes_is_lost_to_those_who_paid(broker: Swapper) -> None:
+    """Charge a boosted deposit that never arrives to the boosters, once its channel is recycled."""
     address = boosted_channel(broker)
     broker.announce(address, "Btc", BITCOIN)
     forget_channels(broker)
@@ -132,6 +141,7 @@ def test_a_boosted_deposit_that_never_comes_is_lost_to_those_who_paid(broker: Sw
 
 
 def lend(broker: Swapper, amount: int) -> None:
+    """Fund the lending pool of Bitcoin."""
     assert broker.dev("set_lending_depth", asset="Btc", amount=amount) == "Ok"
 
 
@@ -142,6 +152,7 @@ def lending_pool(broker: Swapper) -> tuple[int, int]:
 
 
 def test_a_boost_is_divided_by_the_pools_balances_and_each_is_paid_back(broker: Swapper) -> None:
+    """Split a boost between lending and boost pool by their balances, and repay each its part."""
     address = boosted_channel(broker, depth=BITCOIN)
     lend(broker, 3 * BITCOIN)
     assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == [
@@ -193,6 +204,7 @@ def test_a_boost_is_divided_by_the_pools_balances_and_each_is_paid_back(broker: 
 
 
 def test_the_networks_part_of_a_loans_fee_is_swapped_when_it_is_worth_enough(broker: Swapper) -> None:
+    """Swap the network's part of a loan's fee once it is worth twenty dollars, at the oracle's price."""
     address = boosted_channel(broker, depth=0)
     lend(broker, 3 * BITCOIN)
     broker.announce(address, "Btc", BITCOIN)
@@ -219,6 +231,7 @@ def test_the_networks_part_of_a_loans_fee_is_swapped_when_it_is_worth_enough(bro
     ],
 )
 def test_the_part_that_the_lending_pool_pays(lending: int, boost: int, paid: int | None) -> None:
+    """Compute what the lending pool pays of a boost; amounts and fees of both parts add up to the deposit."""
     divided = split(BITCOIN, lending, boost)
     assert (None if divided is None else divided.lending) == paid
     if divided is not None:
@@ -228,6 +241,7 @@ def test_the_part_that_the_lending_pool_pays(lending: int, boost: int, paid: int
 
 
 def test_a_loan_for_a_deposit_that_never_comes_is_written_off(broker: Swapper) -> None:
+    """Write off a loan for a deposit that never arrives: the lending pool loses that amount."""
     address = boosted_channel(broker, depth=0)
     lend(broker, 3 * BITCOIN)
     broker.announce(address, "Btc", BITCOIN)
@@ -239,6 +253,7 @@ def test_a_loan_for_a_deposit_that_never_comes_is_written_off(broker: Swapper) -
 
 
 def test_without_enough_put_up_the_deposit_waits_for_its_confirmation(broker: Swapper) -> None:
+    """Leave a deposit unboosted where the pool does not cover it; it is swapped once it is final."""
     address = boosted_channel(broker, depth=BITCOIN // 2)
     assert broker.announce(address, "Btc", BITCOIN) == ["BitcoinIngressEgress.InsufficientBoostLiquidity"]
     assert broker.event("InsufficientBoostLiquidity")["amount_attempted"] == BITCOIN
@@ -246,6 +261,7 @@ def test_without_enough_put_up_the_deposit_waits_for_its_confirmation(broker: Sw
 
 
 def test_another_amount_than_the_boosted_one_is_a_deposit_of_its_own(broker: Swapper) -> None:
+    """Swap a final deposit of another amount as one of its own, and leave the boosted one pending."""
     address = boosted_channel(broker)
     broker.announce(address, "Btc", BITCOIN)
     assert "Swapping.SwapRequested" in broker.pay(address, "Btc", 2 * BITCOIN)
@@ -253,6 +269,7 @@ def test_another_amount_than_the_boosted_one_is_a_deposit_of_its_own(broker: Swa
 
 
 def test_a_channel_without_a_boost_fee_is_not_boosted(broker: Swapper) -> None:
+    """Boost nothing on a channel that allows no boost fee."""
     broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
     address = broker.opened(**request("Btc", "Eth"))["deposit_address"]
     assert broker.announce(address, "Btc", BITCOIN) == []
@@ -260,6 +277,7 @@ def test_a_channel_without_a_boost_fee_is_not_boosted(broker: Swapper) -> None:
 
 
 def test_a_fee_below_the_tier_is_not_enough(broker: Swapper) -> None:
+    """Boost nothing where the channel allows less than the pool's fee tier."""
     broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
     address = broker.opened(**request("Btc", "Eth", boost_fee=4))["deposit_address"]
     assert broker.announce(address, "Btc", BITCOIN) == ["BitcoinIngressEgress.InsufficientBoostLiquidity"]
@@ -277,6 +295,7 @@ def delayed(broker: Swapper, blocks: int = 3) -> tuple[str, bytes]:
 
 
 def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapper) -> None:
+    """Boost a deposit after the delay that governance set, once, and pay the boosters back as ever."""
     address = delayed(broker)
     assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == []
     due = broker.world.header.number + 3
@@ -300,6 +319,7 @@ def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapp
 
 
 def test_a_boost_that_waits_for_ever_stops_no_block(broker: Swapper) -> None:
+    """Accept a boost delay of 2^32 - 1 blocks: a block number that overflows would stop the chain."""
     address = delayed(broker, 2**32 - 1)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
     assert status(broker) == values.BoostStatusBoostPending(amount=BITCOIN, process_at_block=2**32 - 1)
@@ -308,6 +328,7 @@ def test_a_boost_that_waits_for_ever_stops_no_block(broker: Swapper) -> None:
 
 
 def test_a_deposit_that_is_final_before_its_boost_is_not_boosted_any_more(broker: Swapper) -> None:
+    """Boost nothing that became final during the delay: the pool's funds stay untouched."""
     address = delayed(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
     broker.pay(address, "Btc", BITCOIN, TRANSACTION)
@@ -320,6 +341,7 @@ def test_a_deposit_that_is_final_before_its_boost_is_not_boosted_any_more(broker
 
 
 def test_another_deposit_that_is_final_leaves_the_boost_that_waits(broker: Swapper) -> None:
+    """Keep a pending boost when another deposit of the channel becomes final."""
     address = delayed(broker)
     broker.announce(address, "Btc", BITCOIN)
     broker.pay(address, "Btc", 2 * BITCOIN)
@@ -330,6 +352,7 @@ def test_another_deposit_that_is_final_leaves_the_boost_that_waits(broker: Swapp
 
 
 def test_a_mark_is_in_time_as_long_as_the_boost_waits(broker: Swapper) -> None:
+    """Accept a broker's mark until the boost happens: the deposit is neither boosted nor swapped."""
     address = delayed(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
     mark = "mark_transaction_for_rejection"
@@ -341,6 +364,7 @@ def test_a_mark_is_in_time_as_long_as_the_boost_waits(broker: Swapper) -> None:
 
 
 def test_a_channel_that_is_gone_is_not_boosted(broker: Swapper) -> None:
+    """Skip a pending boost whose channel no longer exists."""
     address = delayed(broker)
     broker.announce(address, "Btc", BITCOIN)
     with broker.arranging() as runtime:
@@ -375,6 +399,7 @@ def due_now(broker: Swapper, chain: str, owner: bytes | None) -> None:
 
 
 def test_a_marked_transaction_is_sent_back(broker: Swapper) -> None:
+    """Refund a marked transaction less the fees of both ways, and use up the mark."""
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     assert broker.submit("EthereumIngressEgress", "mark_transaction_for_rejection", tx_id=TRANSACTION) == "Ok"
     received = broker.event("TransactionRejectionRequestReceived")
@@ -401,6 +426,7 @@ def test_a_marked_transaction_is_sent_back(broker: Swapper) -> None:
 def test_a_mark_that_was_used_counts_until_the_next_block_and_is_not_renewed_meanwhile(
     broker: Swapper,
 ) -> None:
+    """Keep a used mark until the next block; marking again in that block does not renew it."""
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     held = ("EthereumIngressEgress", "TransactionsMarkedForRejection", broker.account, TRANSACTION)
     mark = "mark_transaction_for_rejection"
@@ -417,6 +443,7 @@ def test_a_mark_that_was_used_counts_until_the_next_block_and_is_not_renewed_mea
 
 
 def test_brokers_that_screen_mark_in_one_name_and_for_all(broker: Swapper) -> None:
+    """Store the marks of screening brokers under one account, valid for the channels of every broker."""
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     assert broker.submit("Swapping", "register_as_broker", pair=BOB) == "Ok"
     with broker.arranging() as runtime:
@@ -434,6 +461,7 @@ def test_brokers_that_screen_mark_in_one_name_and_for_all(broker: Swapper) -> No
 
 
 def test_a_mark_is_for_the_brokers_own_channels_and_for_an_hour(broker: Swapper) -> None:
+    """Apply a mark to channels of its own broker only, and expire it after an hour."""
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     assert broker.submit("Swapping", "register_as_broker", pair=BOB) == "Ok"
     mark = "mark_transaction_for_rejection"
@@ -448,6 +476,7 @@ def test_a_mark_is_for_the_brokers_own_channels_and_for_an_hour(broker: Swapper)
 
 
 def test_a_mark_does_nothing_to_a_boosted_deposit(broker: Swapper) -> None:
+    """Ignore a mark that comes after the boost: the deposit has been swapped already."""
     address = boosted_channel(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
     mark, channel = "mark_transaction_for_rejection", "mark_deposit_channel_for_rejection"
@@ -460,6 +489,7 @@ def test_a_mark_does_nothing_to_a_boosted_deposit(broker: Swapper) -> None:
 
 
 def test_a_mark_in_time_keeps_a_deposit_from_being_boosted_and_then_waits_for_it(broker: Swapper) -> None:
+    """Prevent a boost by a mark in time, and keep that mark until the deposit comes."""
     address, mark = boosted_channel(broker), "mark_transaction_for_rejection"
     assert broker.submit("BitcoinIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
     assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == []
@@ -475,6 +505,7 @@ def test_a_mark_in_time_keeps_a_deposit_from_being_boosted_and_then_waits_for_it
 
 
 def test_a_mark_that_was_renewed_lasts_an_hour_from_then(broker: Swapper) -> None:
+    """Count the hour of a renewed mark from its renewal."""
     mark = "mark_transaction_for_rejection"
     for _ in range(2):
         assert broker.submit("EthereumIngressEgress", mark, tx_id=TRANSACTION) == "Ok"
@@ -486,6 +517,7 @@ def test_a_mark_that_was_renewed_lasts_an_hour_from_then(broker: Swapper) -> Non
 
 
 def test_a_broker_closes_a_channel_of_its_own_to_deposits(broker: Swapper) -> None:
+    """Let a broker close a channel of its own to deposits, and no other broker's."""
     address = broker.opened(**request("Eth", "Btc"))["deposit_address"]
     name = "mark_deposit_channel_for_rejection"
     broker.submit("Swapping", "register_as_broker", pair=BOB)
@@ -497,6 +529,7 @@ def test_a_broker_closes_a_channel_of_its_own_to_deposits(broker: Swapper) -> No
 
 @pytest.mark.parametrize("amount", [ETHER, 1])
 def test_a_rejected_deposit_goes_back_however_little_is_left_of_it_in_2_2(amount: int) -> None:
+    """Refund a rejected deposit of 2.2 even where fees leave nothing of it: no dust limit holds there."""
     broker = Swapper(config=OLDEST)
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).EgressDustLimit.put("Eth", ETHER)
@@ -516,6 +549,7 @@ def test_a_rejected_deposit_goes_back_however_little_is_left_of_it_in_2_2(amount
 
 
 def test_a_rejected_token_pays_both_ways_by_swaps_and_deploys_its_contract(broker: Swapper) -> None:
+    """Swap the fees of a rejected token for gas, and deploy the deposit contract with the fetch."""
     assert rejected(broker, "Usdc", 1_000 * USDC) == [
         "EthereumIngressEgress.DepositFailed",
         "Swapping.SwapRequested",
@@ -536,6 +570,7 @@ def test_a_rejected_token_pays_both_ways_by_swaps_and_deploys_its_contract(broke
 
 
 def test_a_second_rejected_deposit_waits_until_the_contract_is_there(broker: Swapper) -> None:
+    """Delay a second rejection until the deposit contract is deployed: it could not be fetched before."""
     rejected(broker, "Usdc", 1_000 * USDC)
     ((address, _),) = channels(broker)
     assert broker.pay(("Eth", address), "Usdc", 500 * USDC)[0] == "EthereumIngressEgress.DepositFailed"
@@ -546,6 +581,7 @@ def test_a_second_rejected_deposit_waits_until_the_contract_is_there(broker: Swa
 
 
 def test_a_refund_with_a_message_fetches_first_and_then_calls(broker: Swapper) -> None:
+    """Fetch in one transaction and call the refund address in a second where the refund has a message."""
     limits = refund("Ethereum", refund_ccm_metadata=ccm(b"back"))
     names = rejected(broker, "Eth", ETHER, refund_parameters=limits)
     assert names.count("EvmThresholdSigner.ThresholdSignatureRequest") == 2
@@ -559,6 +595,7 @@ def test_a_refund_with_a_message_fetches_first_and_then_calls(broker: Swapper) -
 
 
 def test_transactions_of_polkadot_chains_cannot_be_marked(broker: Swapper) -> None:
+    """Refuse marks on AssetHub: its transactions cannot be rejected."""
     transaction = {"block_number": 1, "extrinsic_index": 2}
     refused = broker.submit("AssethubIngressEgress", "mark_transaction_for_rejection", tx_id=transaction)
     assert refused == "AssethubIngressEgress.UnsupportedChain"

@@ -16,6 +16,7 @@ from tests.support.devchain.vault_swaps import TRANSACTION, opened, send
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
@@ -28,6 +29,7 @@ def boosted_vault_swap(broker: Swapper) -> tuple[Any, dict[str, Any]]:
 
 
 def timeouts(broker: Swapper) -> list[Any]:
+    """Return the heights at which boosted vault swaps are given up."""
     by_block: list[Any] = broker.world.stored("BitcoinIngressEgress", "BoostedVaultTransactionTimeout")
     return by_block
 
@@ -40,6 +42,7 @@ def pass_height(broker: Swapper, height: int) -> None:
 
 
 def test_a_boosted_vault_swap_that_never_becomes_final_is_lost_after_two_lifetimes(broker: Swapper) -> None:
+    """Give up a boosted vault swap after two channel lifetimes, at the very height, at the boosters' cost."""
     height = broker.world.stored("BitcoinChainTracking", "CurrentChainState")["block_height"]
     lifetime = broker.world.stored("BitcoinIngressEgress", "DepositChannelLifetime")
     details, sent = boosted_vault_swap(broker)
@@ -59,6 +62,7 @@ def test_a_boosted_vault_swap_that_never_becomes_final_is_lost_after_two_lifetim
 
 
 def test_a_boosted_vault_swap_that_is_final_is_not_lost_any_more(broker: Swapper) -> None:
+    """Remove the deadline of a boosted vault swap that became final."""
     details, sent = boosted_vault_swap(broker)
     ((_, (at, _)),) = timeouts(broker)
     assert send(broker, details, **sent) == "Ok"
@@ -68,6 +72,7 @@ def test_a_boosted_vault_swap_that_is_final_is_not_lost_any_more(broker: Swapper
 
 
 def test_boosted_vault_swaps_are_lost_each_in_its_time(broker: Swapper) -> None:
+    """Give up each boosted vault swap at its own height."""
     details, sent = boosted_vault_swap(broker)
     earlier = b"\x11" * 32
     assert send(broker, details, **sent, transaction=earlier, is_final=False) == "Ok"
@@ -82,6 +87,7 @@ def test_boosted_vault_swaps_are_lost_each_in_its_time(broker: Swapper) -> None:
 
 
 def test_a_boosted_vault_swap_of_2_2_is_never_lost() -> None:
+    """Never give up a boosted vault swap in 2.2, as that release has no deadline."""
     broker = Swapper(config=DevGenesis(release="2.2.9"))
     details, sent = boosted_vault_swap(broker)
     pass_height(broker, 2**40)

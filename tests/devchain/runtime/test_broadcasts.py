@@ -28,6 +28,7 @@ IMPOSSIBLE_ID = 4_000
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
@@ -59,6 +60,7 @@ def held_transaction(broker: Swapper, destination: str = "Eth", **changes: Any) 
 
 
 def test_a_transaction_has_as_many_blocks_of_its_chain_as_genesis_says(broker: Swapper) -> None:
+    """Abort a broadcast after 20 blocks of its chain, with no authority left to ask."""
     asked = held_transaction(broker)
     ((expiry, broadcast_id, nominee),) = broker.world.stored("EthereumBroadcaster", "Timeouts")
     height = broker.world.stored("EthereumChainTracking", "CurrentChainState")["block_height"]
@@ -75,6 +77,7 @@ def test_a_transaction_has_as_many_blocks_of_its_chain_as_genesis_says(broker: S
 
 
 def test_every_authority_is_asked_before_a_broadcast_is_given_up(three: Swapper) -> None:
+    """Ask every authority with the same calldata before a broadcast is aborted."""
     hurry(three)
     asked = [held_transaction(three)]
     assert three.world.api(MONITORING + "pending_broadcasts_count")["ethereum"] == 1
@@ -101,6 +104,7 @@ def test_every_authority_is_asked_before_a_broadcast_is_given_up(three: Swapper)
 
 
 def test_each_attempt_pays_the_fees_of_its_time(three: Swapper) -> None:
+    """Set the fees of each attempt by the chain's fees at that time: an old price would not be mined."""
     hurry(three)
     first = held_transaction(three)
     with three.arranging() as runtime:
@@ -117,6 +121,7 @@ def test_each_attempt_pays_the_fees_of_its_time(three: Swapper) -> None:
 
 
 def test_a_held_transaction_arrives_even_after_its_broadcast_was_aborted(broker: Swapper) -> None:
+    """Accept the success of a broadcast that was aborted: the transaction may arrive late."""
     hurry(broker)
     number = held_transaction(broker)["broadcast_id"]
     until(broker, "BroadcastAborted")
@@ -128,6 +133,7 @@ def test_a_held_transaction_arrives_even_after_its_broadcast_was_aborted(broker:
 
 
 def test_who_has_paid_for_a_transaction_is_owed_it(broker: Swapper) -> None:
+    """Owe the sender of a transaction what it cost, and report the deficit against the withheld fees."""
     spent = 0
     for _ in range(2):
         broker.deposit("Btc", "Eth", BITCOIN)
@@ -143,6 +149,7 @@ def test_who_has_paid_for_a_transaction_is_owed_it(broker: Swapper) -> None:
 
 
 def test_a_transaction_that_is_released_in_time_is_not_asked_for_again(three: Swapper) -> None:
+    """Stop the timeout of a transaction that succeeds in time, so that it is not sent twice."""
     hurry(three)
     held_transaction(three)
     hold(three, held=False)
@@ -154,6 +161,7 @@ def test_a_transaction_that_is_released_in_time_is_not_asked_for_again(three: Sw
 
 @pytest.mark.parametrize(("asset", "chain"), [("Btc", "Bitcoin"), ("Sol", "Solana"), ("HubDot", "Assethub")])
 def test_broadcasts_without_bytes_have_their_time_too(broker: Swapper, asset: str, chain: str) -> None:
+    """Time out broadcasts of chains other than Ethereum, too, and accept their late success."""
     hurry(broker, chain)
     hold(broker, chain=chain)
     broker.deposit("Eth", asset, ETHER)
@@ -168,6 +176,7 @@ def test_broadcasts_without_bytes_have_their_time_too(broker: Swapper, asset: st
 
 
 def test_a_message_that_is_given_up_is_offered_and_no_more_once_it_has_arrived(broker: Swapper) -> None:
+    """Offer an aborted message as a failed call until it arrives after all."""
     hurry(broker)
     number = held_transaction(broker, channel_metadata=ccm())["broadcast_id"]
     until(broker, "BroadcastAborted")
@@ -181,6 +190,7 @@ def test_a_message_that_is_given_up_is_offered_and_no_more_once_it_has_arrived(b
 
 @pytest.mark.parametrize(("asset", "chain"), [("Eth", "Ethereum"), ("HubDot", "Assethub")])
 def test_a_time_for_ever_is_one(broker: Swapper, asset: str, chain: str) -> None:
+    """Accept a timeout of 2^32 - 1 blocks without an overflow."""
     governed(broker, "update_pallet_config", chain, update=("BroadcastTimeout", {"blocks": 2**32 - 1}))
     hold(broker, chain=chain)
     broker.deposit("Btc", asset, BITCOIN)
@@ -193,6 +203,7 @@ def test_a_time_for_ever_is_one(broker: Swapper, asset: str, chain: str) -> None
 
 
 def test_a_signature_that_is_late_is_requested_again(broker: Swapper) -> None:
+    """Request a late signature again in a new ceremony with the old request, payload and key."""
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.blocks(2)
     first = broker.event("ThresholdSignatureRequest")
@@ -221,6 +232,7 @@ def test_a_signature_that_is_late_is_requested_again(broker: Swapper) -> None:
 
 
 def test_an_authority_that_cannot_send_says_so_and_another_is_asked(three: Swapper) -> None:
+    """Ask the next authority when one reports a failure, and abort after the last."""
     asked = [held_transaction(three)]
     number = asked[0]["broadcast_id"]
     for _ in range(2):
@@ -236,6 +248,7 @@ def test_an_authority_that_cannot_send_says_so_and_another_is_asked(three: Swapp
 
 
 def test_only_a_validator_may_report_a_failure(broker: Swapper) -> None:
+    """Accept a report of failure from a validator only, and only for a pending broadcast."""
     number = held_transaction(broker)["broadcast_id"]
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "BadOrigin"
     with broker.arranging() as runtime:
@@ -264,6 +277,7 @@ def test_only_a_validator_may_report_a_failure(broker: Swapper) -> None:
 def test_the_next_attempt_waits_longer_after_many_failures(
     chain: str, failures: int, delay: int, without: int
 ) -> None:
+    """Delay the next attempt by the number of failures, exponentially on Bitcoin, up to two hours."""
     assert delay_after_failure(CHAIN_INSTANCES[chain], failures) == delay
     assert delay_without_nominee(CHAIN_INSTANCES[chain], failures) == without
 
@@ -286,6 +300,7 @@ def test_when_all_that_are_there_have_failed_it_is_tried_again_later(three: Swap
 
 
 def safe_mode(broker: Swapper, switch: str, on: bool) -> None:
+    """Set a switch of Ethereum's broadcaster in safe mode."""
     with broker.arranging() as runtime:
         environment = runtime.pallet(EnvironmentStorage)
         modes = environment.RuntimeSafeMode.get()
@@ -294,6 +309,7 @@ def safe_mode(broker: Swapper, switch: str, on: bool) -> None:
 
 
 def test_safe_mode_delays_timeouts_and_retries(three: Swapper) -> None:
+    """Postpone timeouts and retries while safe mode disables them, and resume afterwards."""
     number = held_transaction(three)["broadcast_id"]
     height = three.world.stored("EthereumChainTracking", "CurrentChainState")["block_height"]
     three.dev("fail_broadcast", chain="Ethereum", broadcast_id=None)
@@ -314,6 +330,7 @@ def test_safe_mode_delays_timeouts_and_retries(three: Swapper) -> None:
 
 
 def test_no_success_is_witnessed_while_witnessing_is_disabled(broker: Swapper) -> None:
+    """Witness no success while safe mode disables egress witnessing."""
     safe_mode(broker, "egress_witnessing_enabled", on=False)
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.blocks(5)
@@ -327,6 +344,7 @@ def test_no_success_is_witnessed_while_witnessing_is_disabled(broker: Swapper) -
 
 
 def test_governance_has_an_aborted_transaction_signed_and_sent_again(broker: Swapper) -> None:
+    """Sign an aborted transaction again with a new nonce, by governance alone, and send it."""
     first = held_transaction(broker)
     number = first["broadcast_id"]
     again = {"broadcast_ids": [number], "request_broadcast": True, "refresh_replay_protection": True}
@@ -353,6 +371,7 @@ def test_governance_has_an_aborted_transaction_signed_and_sent_again(broker: Swa
 
 
 def test_signing_again_may_keep_the_nonce_and_leave_the_sending_to_others(broker: Swapper) -> None:
+    """Sign an aborted transaction again under its old nonce without sending it."""
     hurry(broker)
     first = held_transaction(broker)
     number = first["broadcast_id"]
@@ -370,12 +389,14 @@ def test_signing_again_may_keep_the_nonce_and_leave_the_sending_to_others(broker
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Bitcoin"])
 def test_an_unknown_broadcast_cannot_be_signed_again(broker: Swapper, chain: str) -> None:
+    """Refuse to sign a broadcast again that does not exist."""
     again = {"broadcast_ids": [77], "request_broadcast": True, "refresh_replay_protection": False}
     refused = governed(broker, "re_sign_aborted_broadcasts", chain, **again)
     assert refused == f"{chain}Broadcaster.ApiCallUnavailable"
 
 
 def test_an_aborted_bitcoin_transaction_is_sent_again(broker: Swapper) -> None:
+    """Send an aborted Bitcoin transaction again and let it succeed."""
     assert broker.dev("abort_next_broadcast", chain="Bitcoin") == "Ok"
     broker.deposit("Eth", "Btc", ETHER)
     number = until(broker, "BroadcastAborted")["broadcast_id"]

@@ -27,10 +27,12 @@ CHAINS = ("Ethereum", "Bitcoin")
 
 @pytest.fixture
 def broker() -> Broker:
+    """Return a broker on a new chain."""
     return Broker()
 
 
 def earn(broker: Broker, asset: str, amount: int, who: bytes | None = None) -> None:
+    """Credit an amount to the broker, or to another account."""
     with broker.arranging() as runtime:
         runtime.pallet(AssetBalances).credit(who or broker.account, asset, amount)
 
@@ -39,6 +41,7 @@ def earn(broker: Broker, asset: str, amount: int, who: bytes | None = None) -> N
 
 
 def test_registering_gives_the_role_and_says_so() -> None:
+    """Register a broker's role, with its event and a consumer on the account."""
     world = World()
     assert world.api("CustomRuntimeApi_cf_account_role", ALICE.account) == "Unregistered"
     world.block(world.sign(world.call("Swapping", "register_as_broker")))
@@ -52,12 +55,14 @@ def test_registering_gives_the_role_and_says_so() -> None:
 
 
 def test_a_role_is_taken_once(broker: Broker) -> None:
+    """Refuse a second registration, and any while safe mode disables it."""
     assert broker.swapping("register_as_broker") == "AccountRoles.AccountRoleAlreadyRegistered"
     safe_mode(broker, "swapping", "broker_registration_enabled")
     assert broker.submit("Swapping", "register_as_broker", pair=BOB) == "Swapping.BrokerRegistrationDisabled"
 
 
 def test_a_broker_that_owns_nothing_may_leave_and_come_again(broker: Broker) -> None:
+    """Let a broker without funds leave: its affiliates are removed, and it may register again."""
     assert broker.swapping("register_affiliate", withdrawal_address=WALLET) == "Ok"
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
     assert broker.swapping("deregister_as_broker") == "Ok"
@@ -70,6 +75,8 @@ def test_a_broker_that_owns_nothing_may_leave_and_come_again(broker: Broker) -> 
 
 
 def test_a_broker_becomes_a_provider_and_a_broker_again_and_its_channels_stay(broker: Broker) -> None:
+    """Keep open channels with their purpose and owner when an account changes its role."""
+
     def channels() -> list[tuple[str, bytes]]:
         """Return the purpose and the owner of each open channel."""
         with broker.arranging() as runtime:
@@ -100,6 +107,7 @@ def test_a_broker_becomes_a_provider_and_a_broker_again_and_its_channels_stay(br
 
 
 def test_the_errors_of_a_broker_who_may_not_leave_come_in_the_chains_order(broker: Broker) -> None:
+    """Check funds, private channel, affiliates and bond of a leaving broker in the chain's order."""
     assert broker.swapping("open_private_btc_channel") == "Ok"
     assert broker.swapping("register_affiliate", withdrawal_address=WALLET) == "Ok"
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
@@ -118,6 +126,7 @@ def test_the_errors_of_a_broker_who_may_not_leave_come_in_the_chains_order(broke
 
 
 def test_none_of_a_brokers_calls_is_for_others(broker: Broker) -> None:
+    """Refuse each call of brokers from an account without the role."""
     calls: list[tuple[str, dict[str, object]]] = [
         ("deregister_as_broker", {}),
         ("withdraw", {"asset": "Usdc", "destination_address": ("Eth", WALLET)}),
@@ -137,6 +146,7 @@ def test_none_of_a_brokers_calls_is_for_others(broker: Broker) -> None:
 
 
 def test_a_private_channel_bonds_a_hundred_flip(broker: Broker) -> None:
+    """Bond 100 FLIP for a private channel, release them when it closes, and never use a channel id again."""
     assert broker.swapping("open_private_btc_channel") == "Ok"
     assert broker.world.names(1)[:2] == ["Flip.BondUpdated", "Swapping.PrivateBrokerChannelOpened"]
     assert broker.event("PrivateBrokerChannelOpened") == {"broker_id": broker.account, "channel_id": 1}
@@ -151,6 +161,7 @@ def test_a_private_channel_bonds_a_hundred_flip(broker: Broker) -> None:
 
 
 def test_a_poor_broker_gets_no_private_channel(broker: Broker) -> None:
+    """Refuse a private channel where the transaction's fee leaves less than the bond."""
     with broker.arranging() as runtime:
         flip = runtime.pallet(Flip)
         flip.burn(broker.account, flip.balance(broker.account) - 100 * FLIP)
@@ -159,6 +170,7 @@ def test_a_poor_broker_gets_no_private_channel(broker: Broker) -> None:
 
 
 def test_the_private_channels_address_is_that_of_its_id(broker: Broker) -> None:
+    """Derive the address of the private channel from its id, and report it with the bond."""
     assert broker.swapping("open_private_btc_channel") == "Ok"
     info = broker.world.api("CustomRuntimeApi_cf_broker_info", broker.account)
     assert info["btc_vault_deposit_address"] == taproot.deposit(bitcoin_public_key(), 1).script
@@ -169,6 +181,7 @@ def test_the_private_channels_address_is_that_of_its_id(broker: Broker) -> None:
 
 
 def test_an_affiliate_is_an_account_derived_from_its_broker(broker: Broker) -> None:
+    """Derive an affiliate's account from its broker and short id, and list it."""
     assert broker.swapping("register_affiliate", withdrawal_address=WALLET) == "Ok"
     assert broker.world.names(1)[:2] == ["System.NewAccount", "Swapping.AffiliateRegistration"]
     event = broker.event("AffiliateRegistration")
@@ -180,6 +193,7 @@ def test_an_affiliate_is_an_account_derived_from_its_broker(broker: Broker) -> N
 
 
 def test_short_ids_that_became_free_are_given_again(broker: Broker) -> None:
+    """Give a freed short id to the next affiliate, and remove the account of the old one."""
     ids = []
     for _ in range(3):
         assert broker.swapping("register_affiliate", withdrawal_address=WALLET) == "Ok"
@@ -198,6 +212,7 @@ def test_short_ids_that_became_free_are_given_again(broker: Broker) -> None:
 
 
 def test_there_are_256_short_ids(broker: Broker) -> None:
+    """Refuse the 257th affiliate: a short id is one byte."""
     with broker.arranging() as runtime:
         mapping = runtime.pallet(SwappingStorage).AffiliateIdMapping
         for short_id in range(256):
@@ -207,6 +222,7 @@ def test_there_are_256_short_ids(broker: Broker) -> None:
 
 
 def test_an_affiliate_withdraws_to_its_own_address(broker: Broker) -> None:
+    """Send an affiliate's fees to its own address, and remove it only once it has none."""
     for name in ("affiliate_withdrawal_request", "deregister_affiliate"):
         outcome = broker.swapping(name, affiliate_account_id=BOB.account)
         assert outcome == "Swapping.AffiliateNotRegisteredForBroker"
@@ -225,6 +241,7 @@ def test_an_affiliate_withdraws_to_its_own_address(broker: Broker) -> None:
 
 
 def test_the_minimum_fee_for_vault_swaps_is_capped(broker: Broker) -> None:
+    """Limit the minimum fee for vault swaps to 10 %."""
     name = "set_vault_swap_minimum_broker_fee"
     assert broker.swapping(name, minimum_fee_bps=1_001) == "Swapping.BrokerCommissionBpsTooHigh"
     assert broker.swapping(name, minimum_fee_bps=1_000) == "Ok"
@@ -236,6 +253,7 @@ def test_the_minimum_fee_for_vault_swaps_is_capped(broker: Broker) -> None:
 
 
 def test_a_withdrawal_address_is_bound_once_and_binds_ethereum_only(broker: Broker) -> None:
+    """Bind the withdrawal address once; it restricts withdrawals on Ethereum only."""
     assert broker.swapping("bind_broker_fee_withdrawal_address", address=WALLET) == "Ok"
     assert broker.event("BoundBrokerWithdrawalAddress") == {"broker": broker.account, "address": WALLET}
     again = broker.swapping("bind_broker_fee_withdrawal_address", address=OTHER_WALLET)
@@ -259,6 +277,7 @@ def hold_transfers(broker: Broker, chain: str, asset: str) -> None:
 
 
 def test_a_withdrawal_sends_everything_and_swaps_the_fee_into_gas(broker: Broker) -> None:
+    """Withdraw the whole balance, and swap the egress fee for the gas that it pays."""
     hold_transfers(broker, "Ethereum", "Usdc")
     earn(broker, "Usdc", 100 * USDC)
     assert broker.swapping("withdraw", asset="Usdc", destination_address=("Eth", WALLET)) == "Ok"
@@ -318,6 +337,7 @@ def test_a_withdrawal_sends_everything_and_swaps_the_fee_into_gas(broker: Broker
 def test_the_fee_in_the_chains_own_coin_is_withheld_from_the_amount(
     broker: Broker, asset: str, fee: int
 ) -> None:
+    """Withhold the egress fee from an amount of the chain's own coin."""
     amount, chain = 10**17, {"Eth": "Ethereum", "ArbEth": "Arbitrum", "Btc": "Bitcoin", "Sol": "Solana"}
     earn(broker, asset, amount)
     to = address_on(chain.get(asset, {"HubDot": "Assethub", "Trx": "Tron"}.get(asset, "")))
@@ -328,6 +348,7 @@ def test_the_fee_in_the_chains_own_coin_is_withheld_from_the_amount(
 
 
 def test_bitcoin_is_sent_to_the_script_of_the_address(broker: Broker) -> None:
+    """Queue a Bitcoin withdrawal with the script of its address."""
     earn(broker, "Btc", 10**8)
     hold_transfers(broker, "Bitcoin", "Btc")
     to = address_on("Bitcoin")
@@ -352,6 +373,7 @@ def test_bitcoin_is_sent_to_the_script_of_the_address(broker: Broker) -> None:
 def test_a_withdrawal_is_refused_in_the_chains_order(
     config: DevGenesis | None, bound: str, wrong_address: str
 ) -> None:
+    """Check a withdrawal in each release's order of errors."""
     broker = Broker(config=config)
     to_ethereum = ("Eth", WALLET)
     withdraw = {"asset": "Usdc", "destination_address": to_ethereum}
@@ -371,6 +393,7 @@ def test_a_withdrawal_is_refused_in_the_chains_order(
 
 
 def test_safe_mode_stops_an_affiliates_withdrawal(broker: Broker) -> None:
+    """Refuse an affiliate's withdrawal while safe mode disables withdrawals."""
     broker.swapping("register_affiliate", withdrawal_address=WALLET)
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
     safe_mode(broker, "swapping", "withdrawals_enabled")
@@ -379,6 +402,7 @@ def test_safe_mode_stops_an_affiliates_withdrawal(broker: Broker) -> None:
 
 
 def test_safe_mode_does_not_stop_an_affiliates_withdrawal_in_2_2() -> None:
+    """Allow an affiliate's withdrawal in 2.2 even while safe mode disables withdrawals."""
     broker = Broker(config=OLDEST)
     broker.swapping("register_affiliate", withdrawal_address=WALLET)
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
@@ -389,6 +413,7 @@ def test_safe_mode_does_not_stop_an_affiliates_withdrawal_in_2_2() -> None:
 
 
 def test_too_little_to_send_stays_where_it_is(broker: Broker) -> None:
+    """Refuse a withdrawal below the dust limit, and leave the balance and the counters as they are."""
     earn(broker, "Usdc", 1_000)
     outcome = broker.swapping("withdraw", asset="Usdc", destination_address=("Eth", WALLET))
     assert outcome == "EthereumIngressEgress.BelowEgressDustLimit"

@@ -16,6 +16,7 @@ API = "CustomRuntimeApi_cf_"
 
 @pytest.fixture(scope="module")
 def world() -> World:
+    """Return a new chain; no test of this file changes it."""
     return World()
 
 
@@ -33,10 +34,13 @@ def world() -> World:
     ],
 )
 def test_swapping_begins_with_the_main_nets_figures(world: World, item: str, value: Any) -> None:
+    """Begin with the figures of swapping that the main net has."""
     assert world.stored("Swapping", item) == value
 
 
 def test_stable_tokens_are_protected_more_closely_than_others(world: World) -> None:
+    """Protect stable tokens to 50 basis points and others to 100 by default."""
+
     def protection(base: str) -> Any:
         pair = {"assets": {"base": base, "quote": "Usdc"}}
         return world.stored("Swapping", "DefaultOraclePriceSlippageProtection", pair)
@@ -59,6 +63,7 @@ def test_stable_tokens_are_protected_more_closely_than_others(world: World) -> N
 def test_channels_live_a_day_and_deposits_wait_for_a_margin(
     world: World, chain: str, lifetime: int, margin: int | None
 ) -> None:
+    """Begin with each chain's channel lifetime of a day or so, its safety margin, and no opening fee."""
     pallet = f"{chain}IngressEgress"
     assert world.stored(pallet, "DepositChannelLifetime") == lifetime
     assert world.stored(pallet, "WitnessSafetyMargin") == margin
@@ -67,6 +72,7 @@ def test_channels_live_a_day_and_deposits_wait_for_a_margin(
 
 
 def test_every_asset_has_a_minimum_deposit_and_a_dust_limit(world: World) -> None:
+    """Give every asset a minimum deposit above zero and a dust limit."""
     for asset in ASSETS.values():
         pallet = f"{asset.chain}IngressEgress"
         assert world.stored(pallet, "MinimumDeposit", asset.name) > 0, asset.name
@@ -75,6 +81,7 @@ def test_every_asset_has_a_minimum_deposit_and_a_dust_limit(world: World) -> Non
 
 
 def test_the_first_questions_of_a_broker_are_answered(world: World) -> None:
+    """Answer what a broker asks first: network, funding, tax, role, balance and preallocated channels."""
     assert world.api(API + "network_environment") == "Development"
     assert world.api(API + "min_funding") == 10**18
     assert world.api(API + "redemption_tax") < 10**18
@@ -85,6 +92,7 @@ def test_the_first_questions_of_a_broker_are_answered(world: World) -> None:
 
 
 def test_free_balances_stand_by_chain_and_symbol() -> None:
+    """List free balances of all assets by chain and symbol, and as fees in the broker's info."""
     broker = Broker()
     with broker.arranging() as runtime:
         for asset in ASSETS.values():
@@ -99,6 +107,7 @@ def test_free_balances_stand_by_chain_and_symbol() -> None:
 
 
 def test_a_balance_that_reaches_zero_leaves_no_entry() -> None:
+    """Remove the entry of a balance that reaches zero: storage would grow with every account that left."""
     broker = Broker()
     with broker.arranging() as runtime:
         balances = runtime.pallet(AssetBalances)

@@ -37,6 +37,7 @@ BLOCK_TIMES = {
 
 @pytest.fixture
 def broker() -> Broker:
+    """Return a broker on a new chain."""
     return Broker()
 
 
@@ -44,6 +45,7 @@ def broker() -> Broker:
 
 
 def test_only_a_broker_may_open_a_channel(broker: Broker) -> None:
+    """Refuse a deposit channel to an account that is no broker."""
     name = "request_swap_deposit_address_with_affiliates"
     assert broker.submit("Swapping", name, pair=BOB, **request()) == "BadOrigin"
 
@@ -105,6 +107,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 def test_each_check_has_its_error(broker: Broker) -> None:
+    """Refuse each wrong request with the official runtime's error, and use no channel id for it."""
     for arguments, error in REFUSED:
         assert broker.open(**arguments) == error, arguments
     for chain in GAS_ASSETS:
@@ -112,6 +115,7 @@ def test_each_check_has_its_error(broker: Broker) -> None:
 
 
 def test_of_two_faults_the_first_check_names_the_error(broker: Broker) -> None:
+    """Return the error of the first check, in the official order, where several arguments are wrong."""
     later = request(
         broker_commission=1_001,
         destination_address=("Btc", b"nowhere"),
@@ -138,11 +142,13 @@ ACCEPTED: list[dict[str, Any]] = [
 
 
 def test_arguments_that_the_chain_leaves_unchecked_are_accepted(broker: Broker) -> None:
+    """Accept arguments at their limits, and those that the official runtime does not check."""
     for arguments in ACCEPTED:
         assert broker.open(**arguments) == "Ok", arguments
 
 
 def test_more_affiliates_or_longer_messages_than_the_type_allows_are_no_extrinsic(broker: Broker) -> None:
+    """Trap on a request with more affiliates or longer messages than the call's type allows."""
     too_much = [
         request(affiliate_fees=[AFFILIATE] * 6),
         request("Btc", "Eth", channel_metadata=ccm(bytes(15_001))),
@@ -157,6 +163,7 @@ def test_more_affiliates_or_longer_messages_than_the_type_allows_are_no_extrinsi
 
 
 def test_safe_mode_closes_one_chain_and_leaves_the_others_open(broker: Broker) -> None:
+    """Close one chain in safe mode and leave the others open."""
     with broker.arranging() as runtime:
         mode = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         switches = mode.get()
@@ -167,6 +174,7 @@ def test_safe_mode_closes_one_chain_and_leaves_the_others_open(broker: Broker) -
 
 
 def test_the_opening_fee_is_taken_from_liquid_flip_only(broker: Broker) -> None:
+    """Take the opening fee from liquid FLIP only: bonded FLIP pays for nothing."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).ChannelOpeningFee.put(7 * 10**18)
         flip = runtime.pallet(Flip)
@@ -183,6 +191,7 @@ def test_the_opening_fee_is_taken_from_liquid_flip_only(broker: Broker) -> None:
 
 
 def test_channel_ids_can_run_out(broker: Broker) -> None:
+    """Refuse a channel once the ids of its chain have run out: an id given twice would share an address."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).ChannelIdCounter.put(2**32 - 1)
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).ChannelIdCounter.put(2**64 - 1)
@@ -191,6 +200,7 @@ def test_channel_ids_can_run_out(broker: Broker) -> None:
 
 
 def test_a_vault_that_is_not_there_is_named(broker: Broker) -> None:
+    """Name the vault that is missing."""
     with broker.arranging() as runtime:
         runtime.pallet(EnvironmentStorage).AssethubVaultAccountId.kill()
         runtime.by_name["BitcoinThresholdSigner"].CurrentKeyEpoch.kill()  # type: ignore[attr-defined]
@@ -199,6 +209,7 @@ def test_a_vault_that_is_not_there_is_named(broker: Broker) -> None:
 
 
 def test_a_refused_channel_leaves_nothing_but_the_fee(broker: Broker) -> None:
+    """Leave nothing of a refused channel but the transaction's fee and its two events."""
     supply = broker.world.stored("Flip", "TotalIssuance")
     assert broker.open(**request("HubDot", "Eth", refund_parameters=refund("Tron"))) == "Other"
     assert broker.world.names(1) == ["TransactionPayment.TransactionFeePaid", "System.ExtrinsicFailed"]
@@ -210,6 +221,7 @@ def test_a_refused_channel_leaves_nothing_but_the_fee(broker: Broker) -> None:
 
 
 def test_the_events_of_an_opening_come_in_the_chains_order(broker: Broker) -> None:
+    """Emit the events of an opening in the official order."""
     broker.opened(**request())
     assert broker.world.names(1) == [
         "EthereumIngressEgress.ChannelOpeningFeePaid",
@@ -220,6 +232,7 @@ def test_the_events_of_an_opening_come_in_the_chains_order(broker: Broker) -> No
 
 
 def test_the_event_repeats_the_request(broker: Broker) -> None:
+    """Repeat each argument of the request in the event: a client checks there what it asked for."""
     dca = {"number_of_chunks": 3, "chunk_interval": 2}
     asked = request("Usdc", "ArbUsdc", channel_metadata=ccm(), affiliate_fees=[AFFILIATE], dca_parameters=dca)
     opened = broker.opened(**asked)
@@ -235,6 +248,7 @@ def test_the_event_repeats_the_request(broker: Broker) -> None:
 
 
 def test_the_channel_stores_the_action_for_a_deposit(broker: Broker) -> None:
+    """Store with the channel what a deposit starts: fees, destination, refund address, boost and expiry."""
     opened = broker.opened(**request("Eth", "Btc", affiliate_fees=[AFFILIATE], boost_fee=7))
     details = broker.world.stored(
         "EthereumIngressEgress", "DepositChannelLookup", opened["deposit_address"][1]
@@ -252,6 +266,7 @@ def test_the_channel_stores_the_action_for_a_deposit(broker: Broker) -> None:
 
 
 def test_the_older_call_opens_the_same_channel_without_affiliates_and_in_one_piece(broker: Broker) -> None:
+    """Open a channel without affiliates and chunks by the older call."""
     arguments = request()
     del arguments["affiliate_fees"], arguments["dca_parameters"]
     assert broker.swapping("request_swap_deposit_address", **arguments) == "Ok"
@@ -263,6 +278,7 @@ def test_the_older_call_opens_the_same_channel_without_affiliates_and_in_one_pie
 
 
 def evm_address(world: World, chain: str, channel_id: int, init_code_hash: str) -> bytes:
+    """Compute the address of a deposit contract by CREATE2 from the vault's address."""
     vault = world.stored("Environment", f"{chain}VaultAddress")
     prefix = b"\x41" if chain == "Tron" else b"\xff"
     return keccak(prefix + vault + channel_id.to_bytes(32, "big") + bytes.fromhex(init_code_hash))[-20:]
@@ -280,12 +296,14 @@ def evm_address(world: World, chain: str, channel_id: int, init_code_hash: str) 
 def test_evm_addresses_are_those_that_the_vault_will_deploy(
     broker: Broker, asset: str, init_code_hash: str
 ) -> None:
+    """Open EVM channels at the addresses at which the vault will deploy their contracts."""
     chain = ASSETS[asset].chain
     address = broker.opened(**request(asset))["deposit_address"][1]
     assert address == evm_address(broker.world, chain, 1, init_code_hash)
 
 
 def test_a_bitcoin_address_is_a_regtest_taproot_output_of_the_vault_key(broker: Broker) -> None:
+    """Open Bitcoin channels as taproot outputs of the vault's key with the channel id as salt."""
     broker.opened(**request("Btc", "Eth"))
     text = address_to_text(broker.opened(**request("Btc", "Eth"))["deposit_address"])
     assert text.startswith("bcrt1p")
@@ -308,6 +326,7 @@ def test_a_bitcoin_address_is_a_regtest_taproot_output_of_the_vault_key(broker: 
 
 
 def test_a_solana_address_is_derived_from_the_vault_program(broker: Broker) -> None:
+    """Derive a Solana address from the vault's program, the channel id and the stored bump."""
     address = broker.opened(**request("SolUsdc"))["deposit_address"]
     details = broker.world.stored("SolanaIngressEgress", "DepositChannelLookup", address[1])
     bump = details["deposit_channel"]["state"]
@@ -319,6 +338,7 @@ def test_a_solana_address_is_derived_from_the_vault_program(broker: Broker) -> N
 
 
 def test_an_assethub_address_is_a_derivative_of_the_vault_account(broker: Broker) -> None:
+    """Derive an AssetHub address from the vault's account and the channel id."""
     address = broker.opened(**request("HubUsdc", "Eth"))["deposit_address"]
     assert address == ("Hub", blake2_256(b"modlpy/utilisuba" + ASSETHUB_VAULT + b"\x01\x00"))
 
@@ -328,6 +348,7 @@ def test_an_assethub_address_is_a_derivative_of_the_vault_account(broker: Broker
 
 @pytest.mark.parametrize("chain", GAS_ASSETS)
 def test_a_channel_expires_a_day_later_in_the_source_chains_blocks(broker: Broker, chain: str) -> None:
+    """Let a channel live a day in the source chain's blocks, to the end of a witness period."""
     broker.world.block()
     height = broker.world.stored(f"{chain}ChainTracking", "CurrentChainState")["block_height"]
     opened = broker.opened(**request(GAS_ASSETS[chain], "Eth"))
@@ -337,6 +358,7 @@ def test_a_channel_expires_a_day_later_in_the_source_chains_blocks(broker: Broke
 
 
 def test_even_the_first_block_knows_the_heights() -> None:
+    """Count a channel's lifetime from the chain's height even in the first block, which sets it."""
     world = World()
     register = world.sign(world.call("Swapping", "register_as_broker"))
     name = "request_swap_deposit_address_with_affiliates"
@@ -349,6 +371,7 @@ def test_even_the_first_block_knows_the_heights() -> None:
 
 
 def test_ids_of_a_chain_are_shared_by_all_brokers() -> None:
+    """Share the channel ids of a chain among all brokers."""
     broker = Broker()
     charlie = Keypair.from_suri("//Charlie")
     assert broker.submit("Swapping", "register_as_broker", pair=charlie) == "Ok"

@@ -24,6 +24,7 @@ CHAIN_ASSET = {"Ethereum": ("Eth", ETHEREUM), "Arbitrum": ("ArbEth", ARBITRUM)}
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
@@ -37,6 +38,7 @@ def extrinsic_events(broker: Swapper) -> list[str]:
 
 
 def next_epoch(broker: Swapper) -> None:
+    """End the epoch."""
     assert broker.dev("end_epoch") == "Ok"
     broker.blocks(1)
 
@@ -45,6 +47,7 @@ def next_epoch(broker: Swapper) -> None:
 
 
 def test_a_deposit_is_fetched_by_a_batch_of_its_block(broker: Swapper) -> None:
+    """Fetch a deposit by a batch of the block that witnesses it."""
     assert broker.deposit("Eth", "Btc", ETHER)[-2:] == [
         "EvmThresholdSigner.ThresholdSignatureRequest",
         "EthereumIngressEgress.BatchBroadcastRequested",
@@ -53,6 +56,7 @@ def test_a_deposit_is_fetched_by_a_batch_of_its_block(broker: Swapper) -> None:
 
 
 def test_a_signature_comes_in_the_next_block_and_the_broadcast_begins(broker: Swapper) -> None:
+    """Sign in the next block by the chain's key, and request the broadcast with the fetch as its data."""
     broker.deposit("Eth", "Btc", ETHER)
     asked = broker.event("ThresholdSignatureRequest")
     broker.blocks(1)
@@ -76,6 +80,7 @@ def test_a_signature_comes_in_the_next_block_and_the_broadcast_begins(broker: Sw
 
 
 def test_the_transaction_is_on_its_chain_a_block_later_and_all_is_forgotten(broker: Swapper) -> None:
+    """Succeed a block after the signature, deploy the channel's contract and remove all that was pending."""
     opened = broker.opened(**request("Eth", "Btc"))
     broker.pay(opened["deposit_address"], "Eth", ETHER)
     broker.blocks(2)
@@ -94,6 +99,7 @@ def test_the_transaction_is_on_its_chain_a_block_later_and_all_is_forgotten(brok
 
 
 def test_a_second_deposit_waits_until_the_contract_is_there(broker: Swapper) -> None:
+    """Delay a second fetch until the contract is deployed: a second deployment would revert."""
     opened = broker.opened(**request("Usdc", "Btc"))
     broker.pay(opened["deposit_address"], "Usdc", 100 * USDC)
     assert "EthereumIngressEgress.BatchBroadcastRequested" not in broker.pay(
@@ -106,6 +112,7 @@ def test_a_second_deposit_waits_until_the_contract_is_there(broker: Swapper) -> 
 
 
 def test_a_swaps_output_goes_out_in_the_block_of_the_swap(broker: Swapper) -> None:
+    """Send a swap's output in the block of the swap, to the address of the request."""
     broker.deposit("Btc", "Eth", BITCOIN)
     names = broker.blocks(2)[-1]
     assert names[-4:] == [
@@ -123,6 +130,7 @@ def test_a_swaps_output_goes_out_in_the_block_of_the_swap(broker: Swapper) -> No
 
 @pytest.mark.parametrize(("asset", "chain"), [("Btc", "Bitcoin"), ("Sol", "Solana"), ("HubDot", "Assethub")])
 def test_other_chains_have_broadcasts_too(broker: Swapper, asset: str, chain: str) -> None:
+    """Broadcast and succeed on chains other than Ethereum, too."""
     broker.deposit("Eth", asset, ETHER)
     broker.blocks(2)
     (batch,) = broker.all_of("BatchBroadcastRequested")
@@ -132,6 +140,7 @@ def test_other_chains_have_broadcasts_too(broker: Swapper, asset: str, chain: st
 
 
 def test_a_message_is_sent_on_its_own_with_its_gas(broker: Swapper) -> None:
+    """Send a message in a transaction of its own with the gas that it asks for."""
     broker.deposit("Btc", "Eth", BITCOIN, channel_metadata=ccm(b"hello"))
     assert broker.blocks(2)[-1][-2:] == [
         "EvmThresholdSigner.ThresholdSignatureRequest",
@@ -146,6 +155,7 @@ def test_a_message_is_sent_on_its_own_with_its_gas(broker: Swapper) -> None:
 
 
 def test_a_forged_signature_is_refused(broker: Swapper) -> None:
+    """Refuse a forged signature as a bad proof, and one for an unknown ceremony as stale."""
     broker.deposit("Eth", "Btc", ETHER)
     forged = {"s": keccak_256(b"s"), "k_times_g_address": b"\x01" * 20}
 
@@ -163,6 +173,7 @@ def test_a_forged_signature_is_refused(broker: Swapper) -> None:
 
 
 def test_a_failed_transfer_leaves_a_fallback_and_the_others_go_through(broker: Swapper) -> None:
+    """Request a fallback for a failed transfer alone, sign it, and do not broadcast it."""
     fails(broker, "Eth")
     other = ("Eth", b"\x22" * 20)
     channels = [
@@ -208,6 +219,7 @@ def test_a_failed_transfer_leaves_a_fallback_and_the_others_go_through(broker: S
 def test_a_fallback_pays_the_failed_transfer_and_is_signed_for_this_vault(
     broker: Swapper, chain: str, token: bool
 ) -> None:
+    """Sign a fallback that pays the failed transfer, for this vault and chain and no other."""
     asset, contracts = CHAIN_ASSET[chain]
     if token:
         asset = {"Ethereum": "Usdc", "Arbitrum": "ArbUsdc"}[chain]
@@ -233,6 +245,7 @@ def test_a_fallback_pays_the_failed_transfer_and_is_signed_for_this_vault(
 
 
 def test_a_fallback_is_signed_anew_in_the_next_epoch_and_gone_in_the_one_after(broker: Swapper) -> None:
+    """Sign a fallback again with the next epoch's key, under its nonce, and remove it an epoch later."""
     broadcast_id = failed_transfer(broker, "Eth")["broadcast_id"]
     broker.blocks(1)
     first = broker.world.api(API + "failed_call_ethereum", broadcast_id)
@@ -258,6 +271,7 @@ def test_a_fallback_is_signed_anew_in_the_next_epoch_and_gone_in_the_one_after(b
 
 
 def test_one_failed_call_is_reviewed_in_a_block_the_last_first(broker: Swapper) -> None:
+    """Review one failed call a block after the end of an epoch, the last one first."""
     ids = [failed_transfer(broker, "Eth")["broadcast_id"] for _ in range(2)]
     broker.blocks(1)
     next_epoch(broker)
@@ -269,6 +283,7 @@ def test_one_failed_call_is_reviewed_in_a_block_the_last_first(broker: Swapper) 
 
 
 def test_a_receiver_that_has_been_repaired_is_paid_again(broker: Swapper) -> None:
+    """Pay a receiver again that no longer refuses, without a fallback."""
     failed_transfer(broker, "Eth")
     fails(broker, "Eth", fails=False)
     broker.deposit("Btc", "Eth", BITCOIN)
@@ -277,6 +292,7 @@ def test_a_receiver_that_has_been_repaired_is_paid_again(broker: Swapper) -> Non
 
 
 def test_a_failed_transfer_on_tron_has_a_fallback_only_for_a_token(broker: Swapper) -> None:
+    """Offer a fallback on Tron for a token only: a transfer of its own coin that fails has none."""
     failed_transfer_to_tron = failed_transfer(broker, "TrxUsdt", "Tron")
     broker.blocks(1)
     offered = broker.world.api(API + "failed_call_tron", failed_transfer_to_tron["broadcast_id"])
@@ -293,6 +309,7 @@ def test_a_failed_transfer_on_tron_has_a_fallback_only_for_a_token(broker: Swapp
 
 
 def test_a_message_that_its_receiver_refuses_is_offered_to_everybody(broker: Swapper) -> None:
+    """Abort a message that its receiver refuses, and offer its call with its gas for anyone to send."""
     fails(broker, "Eth")
     broker.deposit("Btc", "Eth", BITCOIN, channel_metadata=ccm(b"hello"))
     assert broker.blocks(4)[-1] == [
@@ -305,6 +322,7 @@ def test_a_message_that_its_receiver_refuses_is_offered_to_everybody(broker: Swa
 
 
 def test_a_batch_that_no_authority_could_send_is_kept(broker: Swapper) -> None:
+    """Keep an aborted batch without offering it as a failed call."""
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.dev("abort_next_broadcast", chain="Ethereum")
     assert broker.blocks(3)[-1] == ["EthereumBroadcaster.BroadcastAborted"]
@@ -314,6 +332,7 @@ def test_a_batch_that_no_authority_could_send_is_kept(broker: Swapper) -> None:
 
 
 def test_other_contracts_sign_for_other_vaults() -> None:
+    """Sign for the vault and the chain id of the genesis configuration."""
     contracts = EvmAddresses(31_337, b"\x0a" * 20, b"\x0b" * 20, ETHEREUM.tokens)
     broker = Swapper(config=DevGenesis(ethereum=contracts))
     broker.deposit("Btc", "Eth", BITCOIN)
@@ -323,6 +342,7 @@ def test_other_contracts_sign_for_other_vaults() -> None:
 
 
 def test_signatures_follow_the_inherents_of_their_block(broker: Swapper) -> None:
+    """Apply signatures after the inherents of their block."""
     broker.deposit("Eth", "Btc", ETHER)
     accounts = broker.world.runtime.composition.codec_of("Vec<(AccountId32, u128)>")
     listed = accounts.encode([(b"\x55" * 32, 10**21)])

@@ -26,6 +26,7 @@ def fee(millionths: int, amount: int) -> int:
 
 @pytest.mark.parametrize("asset", ASSET_NAMES)
 def test_an_asset_comes_in_and_goes_out_whole(asset: str) -> None:
+    """Bring an asset in and out through two swaps: each fee is exact, and no unit is lost between them."""
     broker: Swapper = SwapsOnly()
     other = "Eth" if asset != "Eth" else "Btc"
     for source, destination in ((asset, other), (other, asset)):

@@ -26,10 +26,12 @@ REGISTER = 26_291_000 + 2 * READ + WRITE, 4_653
 
 @pytest.fixture
 def world() -> World:
+    """Return a new chain."""
     return World()
 
 
 def paid(world: World) -> dict[str, Any]:
+    """Return the fields of the only fee event of the block."""
     (fields,) = [fields for _, _, name, fields in world.events() if name == "TransactionFeePaid"]
     assert isinstance(fields, dict)
     return fields
@@ -79,6 +81,7 @@ def test_a_deposit_channel_costs_the_fee_of_the_release(
 
 
 def test_an_immortal_transaction_weighs_a_little_less(world: World) -> None:
+    """Weigh an immortal transaction a little less: it looks up no block hash."""
     call = world.call("System", "remark", remark=b"")
     mortal, immortal = (
         world.api("TransactionPaymentApi_query_info", body_of(signed), 200)["weight"]["ref_time"]
@@ -88,6 +91,7 @@ def test_an_immortal_transaction_weighs_a_little_less(world: World) -> None:
 
 
 def test_a_call_by_itself_has_no_extensions(world: World) -> None:
+    """Weigh a call by itself without the extensions that a signed one has."""
     call = ("Swapping", "register_as_broker")
     info = world.api("TransactionPaymentCallApi_query_call_info", call, 108)
     assert info["weight"] == {"ref_time": REGISTER[0], "proof_size": REGISTER[1]}
@@ -97,12 +101,14 @@ def test_a_call_by_itself_has_no_extensions(world: World) -> None:
 
 
 def test_weight_beyond_a_block_costs_no_more_than_a_block(world: World) -> None:
+    """Limit the fee for a weight to that of a full block."""
     weight = {"ref_time": 2**64 - 1, "proof_size": 7}
     assert world.api("TransactionPaymentApi_query_weight_to_fee", weight) == MAX_BLOCK_PS * 10_000
     assert world.api("TransactionPaymentCallApi_query_weight_to_fee", weight) == MAX_BLOCK_PS * 10_000
 
 
 def test_the_weight_in_events_includes_the_base_of_an_extrinsic(world: World) -> None:
+    """Report weights in events with the base weight of an extrinsic, for inherents and signed ones."""
     world.block(world.sign(world.call("System", "remark_with_event", remark=b"12345")))
     inherent, signed = [fields for _, _, name, fields in world.events() if name == "ExtrinsicSuccess"]
     assert inherent["dispatch_info"] == {
@@ -117,6 +123,7 @@ def test_the_weight_in_events_includes_the_base_of_an_extrinsic(world: World) ->
 
 
 def test_a_tip_is_paid_and_is_in_the_event(world: World) -> None:
+    """Charge a tip on top of the fee and name it in the event."""
     call = world.call("System", "remark", remark=b"")
     plain = world.api("TransactionPaymentApi_query_info", body_of(world.sign(call)), 110)["partial_fee"]
     before = world.stored("Flip", "Account", ALICE.account)["balance"]
@@ -128,6 +135,7 @@ def test_a_tip_is_paid_and_is_in_the_event(world: World) -> None:
 
 
 def test_calls_that_hold_calls_weigh_them_too_and_are_normal_if_one_of_them_is(world: World) -> None:
+    """Weigh a batch with its calls, and rank it as normal if one of them is."""
     runtime = world.runtime.composition
     remark, operational = ("System", ("remark", {"remark": b""})), ("System", ("set_code", {"code": b""}))
 
@@ -143,6 +151,7 @@ def test_calls_that_hold_calls_weigh_them_too_and_are_normal_if_one_of_them_is(w
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_call_of_the_chain_has_its_measured_weight(release: str) -> None:
+    """Weigh every call of every release by a measured figure; the default release has no other figures."""
     kinds = pallets_of(RELEASES[release])
     declared = {(kind.crate, name) for kind in kinds if kind is not Dev for name in kind.calls}
     weights = WEIGHTS[release]
@@ -153,6 +162,7 @@ def test_every_call_of_the_chain_has_its_measured_weight(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_changes_what_a_call_weighs_and_not_what_it_grows_with(release: str) -> None:
+    """Keep for each release what a call's weight grows with: only the figures differ."""
     for crate, calls in WEIGHTS[release].items():
         for name, weight in calls.items():
             measured = CALL_WEIGHTS[crate][name]
@@ -164,6 +174,7 @@ def test_a_release_changes_what_a_call_weighs_and_not_what_it_grows_with(release
 
 
 def order(world: World, asset: str, amount: int = 0) -> Any:
+    """Return the encoded call that sets a limit order."""
     return world.call(
         "LiquidityPools",
         "set_limit_order",
@@ -179,6 +190,7 @@ def order(world: World, asset: str, amount: int = 0) -> Any:
 
 
 def test_order_calls_want_one_flip_in_escrow_and_their_fee_may_grow_within_a_block(world: World) -> None:
+    """Charge an account's order calls within a block more and more, as governance set, pool by pool."""
     scaling = ("SetFeeScalingRate", ("DelayedExponential", {"threshold": 1, "exponent": 2}))
     change = ("Flip", ("update_pallet_config", {"updates": [scaling]}))
     world.block(bare_extrinsic(world.call("Dev", "as_governance", call=change)))
@@ -192,6 +204,7 @@ def test_order_calls_want_one_flip_in_escrow_and_their_fee_may_grow_within_a_blo
 
 
 def test_an_account_with_less_than_one_flip_makes_no_order_call(world: World) -> None:
+    """Refuse an order call from an account with less than one FLIP, while others cost only their fee."""
     poor = Keypair.from_suri("//Poor")
     world.block(bare_extrinsic(world.call("Dev", "fund_account", account_id=poor.account, amount=FLIP)))
     call = order(world, "Eth")

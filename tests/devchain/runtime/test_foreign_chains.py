@@ -21,6 +21,7 @@ BUFFERS = {"Ethereum": 8, "Bitcoin": 8, "Arbitrum": 8, "Assethub": 1, "Tron": 25
 
 
 def state(world: World, chain: str) -> Any:
+    """Return the tracked state of a foreign chain."""
     return world.stored(f"{chain}ChainTracking", "CurrentChainState")
 
 
@@ -29,6 +30,7 @@ CHAINS = RELEASES[DEFAULT_RELEASE].chains
 
 @pytest.mark.parametrize("chain", GAS_ASSETS)
 def test_a_height_is_the_time_in_nominal_blocks(chain: str) -> None:
+    """Derive a foreign height from the time, in nominal blocks and whole witness periods."""
     world, figures = World(), CHAIN_INSTANCES[chain]
     assert state(world, chain)["block_height"] == 0
     for number in (1, 2, 3):
@@ -39,6 +41,7 @@ def test_a_height_is_the_time_in_nominal_blocks(chain: str) -> None:
 
 
 def test_only_a_new_height_has_an_event() -> None:
+    """Emit an event for a height that has changed, and for no other."""
     world = World()
     world.block()
     for _ in range(4):
@@ -51,6 +54,7 @@ def test_only_a_new_height_has_an_event() -> None:
 
 
 def test_events_of_heights_come_at_the_end_of_the_block() -> None:
+    """Emit the events of heights at the end of the block."""
     world = World()
     world.block()
     phases = {phase for phase, _, name, _ in world.events() if name == "ChainStateUpdated"}
@@ -58,6 +62,7 @@ def test_events_of_heights_come_at_the_end_of_the_block() -> None:
 
 
 def test_polkadot_is_not_watched() -> None:
+    """Leave Polkadot at height zero: the chain is no longer witnessed."""
     world = World()
     for _ in range(3):
         world.block()
@@ -65,6 +70,7 @@ def test_polkadot_is_not_watched() -> None:
 
 
 def test_blocks_count_as_processed_a_safe_distance_below_the_height() -> None:
+    """Count blocks as processed only a safe distance below the height, in whole witness periods."""
     world = World()
     world.block()
     for chain, buffer in BUFFERS.items():
@@ -75,6 +81,7 @@ def test_blocks_count_as_processed_a_safe_distance_below_the_height() -> None:
 
 
 def test_the_vaults_keys_live_through_the_epochs() -> None:
+    """Carry the keys of the vaults over into a new epoch."""
     world = World()
     keys = {
         signer: world.stored(signer, "Keys", 1)
@@ -128,10 +135,12 @@ class Channels(Broker):
 
 @pytest.fixture
 def broker() -> Channels:
+    """Return a broker whose channels can be made to expire."""
     return Channels()
 
 
 def test_an_expired_channel_is_listed_for_a_lifetime_more_and_then_forgotten(broker: Channels) -> None:
+    """Keep an expired channel for one more lifetime, since deposits may be late, and then remove it."""
     answer = broker.opened(**request("Eth"))
     address = answer["deposit_address"][1]
     ((recycled_at, queued),) = broker.world.stored("EthereumIngressEgress", "DepositChannelRecycleBlocks")
@@ -153,6 +162,7 @@ def test_an_expired_channel_is_listed_for_a_lifetime_more_and_then_forgotten(bro
     ],
 )
 def test_only_a_deployed_contract_serves_again(broker: Channels, before: Any, after: Any) -> None:
+    """Reuse a channel's address only where its contract is deployed."""
     address = broker.opened(**request("Eth"))["deposit_address"][1]
     broker.set_state("Ethereum", address, before)
     broker.let_expire("Ethereum")
@@ -163,6 +173,7 @@ def test_only_a_deployed_contract_serves_again(broker: Channels, before: Any, af
 def test_accounts_serve_again_and_bitcoin_and_solana_addresses_never(
     broker: Channels, asset: str, serves_again: bool
 ) -> None:
+    """Reuse the accounts of AssetHub, and never an address of Bitcoin or Solana."""
     chain = {"HubDot": "Assethub", "Btc": "Bitcoin", "Sol": "Solana"}[asset]
     first = broker.opened(**request(asset, "Eth"))
     broker.let_expire(chain)
@@ -173,6 +184,7 @@ def test_accounts_serve_again_and_bitcoin_and_solana_addresses_never(
 
 
 def test_a_channel_from_the_pool_keeps_its_address_and_takes_the_new_asset(broker: Channels) -> None:
+    """Keep address and id of a channel from the pool, and change its asset to the new one."""
     address = broker.opened(**request("Eth"))["deposit_address"]
     broker.set_state("Ethereum", address[1], values.DeploymentStatusDeployed(9))
     broker.let_expire("Ethereum")
@@ -187,16 +199,19 @@ def test_a_channel_from_the_pool_keeps_its_address_and_takes_the_new_asset(broke
 
 
 def keep_back(broker: Broker, chain: str, count: int) -> None:
+    """Set how many channels are preallocated for a broker on a chain."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS[chain]).MaximumPreallocatedChannels.put("Broker", count)
 
 
 def kept(broker: Broker, chain: str) -> Any:
+    """Return the ids of the channels that are preallocated for the broker."""
     function = "CustomRuntimeApi_cf_get_preallocated_deposit_channels"
     return broker.world.api(function, broker.account, chain)
 
 
 def test_channels_are_kept_back_so_that_the_next_ones_are_known_beforehand(broker: Channels) -> None:
+    """Preallocate the next channels of a broker, and give them out in their order."""
     keep_back(broker, "Bitcoin", 2)
     assert broker.opened(**request("Btc", "Eth"))["channel_id"] == 1
     assert kept(broker, "Bitcoin") == [2, 3]
@@ -205,6 +220,7 @@ def test_channels_are_kept_back_so_that_the_next_ones_are_known_beforehand(broke
 
 
 def test_channels_made_in_advance_are_used_up_once_the_limit_is_zero(broker: Channels) -> None:
+    """Give out preallocated channels that are left once the limit is zero, and allocate no others."""
     keep_back(broker, "Bitcoin", 2)
     broker.opened(**request("Btc", "Eth"))
     keep_back(broker, "Bitcoin", 0)
@@ -213,11 +229,13 @@ def test_channels_made_in_advance_are_used_up_once_the_limit_is_zero(broker: Cha
 
 
 def test_without_a_limit_nothing_is_kept_back(broker: Channels) -> None:
+    """Preallocate nothing without a limit."""
     assert broker.opened(**request("Btc", "Eth"))["channel_id"] == 1
     assert kept(broker, "Bitcoin") == []
 
 
 def test_on_tron_channels_were_made_in_advance_in_2_2_3() -> None:
+    """Preallocate new channels on Tron in 2.2.3, as that release did."""
     broker = Channels(config=DevGenesis(release="2.2.3"))
     keep_back(broker, "Tron", 2)
     assert broker.opened(**request("Trx"))["channel_id"] == 1
@@ -226,6 +244,7 @@ def test_on_tron_channels_were_made_in_advance_in_2_2_3() -> None:
 
 @pytest.mark.parametrize(("asset", "chain"), [("Eth", "Ethereum"), ("Trx", "Tron")])
 def test_evm_channels_are_kept_back_only_from_the_pool(asset: str, chain: str) -> None:
+    """Preallocate EVM channels from the pool of deployed contracts only."""
     broker = Channels(config=DevGenesis(release="2.2.9"))
     keep_back(broker, chain, 2)
     assert broker.opened(**request(asset))["channel_id"] == 1
@@ -246,6 +265,7 @@ def test_evm_channels_are_kept_back_only_from_the_pool(asset: str, chain: str) -
 def test_channels_end_by_the_chains_height_where_blocks_are_not_processed(
     release: str, asset: str, chain: str
 ) -> None:
+    """Recycle channels by the chain's height, not by the blocks processed, where the release does so."""
     broker = Channels(config=DevGenesis(release=release))
     answer = broker.opened(**request(asset))
     ((recycled_at, address),) = broker.world.stored(f"{chain}IngressEgress", "DepositChannelRecycleBlocks")
@@ -269,6 +289,7 @@ def test_channels_end_by_the_chains_height_where_blocks_are_not_processed(
 
 
 def test_channels_of_assethub_end_by_what_was_witnessed_in_2_3(broker: Channels) -> None:
+    """Recycle channels of AssetHub in 2.3 by the blocks processed."""
     broker.opened(**request("HubDot"))
     ((_, address),) = broker.world.stored("AssethubIngressEgress", "DepositChannelRecycleBlocks")
     with broker.arranging() as runtime:

@@ -22,12 +22,14 @@ DEV_GENESIS_HASH = "bbd747e38600d09bfead3111280ad05e477c567273713309c92c972f0d98
 
 
 def test_the_genesis_hash_of_dev_is_this_constant() -> None:
+    """Build the default genesis with one known hash: a change here breaks chains that exist."""
     spec = dev_chain_spec()
     assert genesis_hash(spec).hex() == DEV_GENESIS_HASH
     assert (spec.id, spec.chain_type) == ("dev", "Development")
 
 
 def test_it_is_the_same_in_another_process_with_another_hash_seed() -> None:
+    """Build the genesis with its hash in another process with another hash seed."""
     program = (
         "from cfnode.devchain.runtime.genesis import dev_chain_spec; "
         "from cfnode.core.chainspec import genesis_hash; print(genesis_hash(dev_chain_spec()).hex())"
@@ -38,6 +40,7 @@ def test_it_is_the_same_in_another_process_with_another_hash_seed() -> None:
 
 
 def test_another_configuration_is_a_chain_with_its_own_id() -> None:
+    """Give another configuration an id and a protocol of its own, so that nodes of both never mix."""
     spec = dev_chain_spec(DevGenesis(epoch_blocks=10))
     assert spec.id == f"dev-{genesis_hash(spec).hex()[:8]}" != "dev"
     assert spec.protocol_id != dev_chain_spec().protocol_id
@@ -46,6 +49,7 @@ def test_another_configuration_is_a_chain_with_its_own_id() -> None:
 
 
 def test_another_release_is_another_chain_with_a_runtime_of_its_own() -> None:
+    """Run another release's runtime on a chain of its own, by version, storage and blocks."""
     config = DevGenesis(release="2.2.9")
     assert dev_chain_spec(config).id == f"dev-{genesis_hash(dev_chain_spec(config)).hex()[:8]}"
     world = World(config)
@@ -58,10 +62,12 @@ def test_another_release_is_another_chain_with_a_runtime_of_its_own() -> None:
 
 
 def test_the_command_line_knows_the_names_of_all_releases() -> None:
+    """List on the command line the names of all releases."""
     assert tuple(RELEASES) == RELEASE_NAMES
 
 
 def test_the_well_known_accounts_are_funded_and_unregistered() -> None:
+    """Fund the well-known accounts without a role, and count their FLIP in the issuance."""
     world = World()
     for name in ("Alice", "Bob", "Charlie", "Dave", "Eve", "Ferdie"):
         account = Keypair.from_suri(f"//{name}").account
@@ -72,6 +78,7 @@ def test_the_well_known_accounts_are_funded_and_unregistered() -> None:
 
 
 def test_authorities_are_alice_and_friends_and_then_numbered() -> None:
+    """Name authorities after the well-known accounts, then by number, with the weights asked for."""
     made = dev_authorities(8, (5,))
     assert made[0].aura == Keypair.from_suri("//Alice").public
     assert made[0].grandpa == Keypair.from_suri("//Alice", "ed25519").public
@@ -86,12 +93,14 @@ def test_authorities_are_alice_and_friends_and_then_numbered() -> None:
 
 
 def test_state_entries_fill_the_state() -> None:
+    """Fill the state with as many entries as the configuration asks for."""
     small, large = dev_genesis(), dev_genesis(DevGenesis(state_entries=100))
     assert len(large) - len(small) == 100
     assert sum(map(len, large.values())) - sum(map(len, small.values())) == 100 * 66
 
 
 def test_the_code_names_version_and_declarations_and_other_code_is_refused() -> None:
+    """Name version and declarations in the code, and refuse code of another declaration with both hashes."""
     code = DevRuntime().code
     assert code.startswith(b"cfnode-dev:\x38chainflip-node")
     assert development_runtime(code).version() == code[len(b"cfnode-dev:") : -32]

@@ -20,14 +20,17 @@ class Governed(Swapper):
     """A broker on a chain whose governance does what a test says."""
 
     def govern(self, pallet: str, name: str, **arguments: Any) -> str:
+        """Make a call as governance; return the outcome."""
         return self.dev("as_governance", call=(pallet, (name, arguments)))
 
     def update(self, pallet: str, *updates: Any) -> str:
+        """Update settings of a pallet as governance; return the outcome."""
         return self.govern(pallet, "update_pallet_config", updates=list(updates))
 
 
 @pytest.fixture
 def chain() -> Governed:
+    """Return a broker on a chain with its governance."""
     return Governed()
 
 
@@ -69,6 +72,7 @@ SWAPPING: list[tuple[str, dict[str, Any], tuple[str, list[Any]], Any]] = [
 
 @pytest.mark.parametrize(("name", "terms", "place", "value"), SWAPPING)
 def test_each_setting_of_swaps(chain: Governed, name: str, terms: Any, place: Any, value: Any) -> None:
+    """Store each setting of swaps under its own item, with its event."""
     assert chain.update("Swapping", (name, terms)) == "Ok"
     assert chain.event("PalletConfigUpdated") == {"update": (name, terms)}
     item, keys = place
@@ -76,6 +80,7 @@ def test_each_setting_of_swaps(chain: Governed, name: str, terms: Any, place: An
 
 
 def test_a_setting_of_none_is_the_common_one_again(chain: Governed) -> None:
+    """Return an asset to the common setting where its own is removed."""
     own, none = ({"asset": "Sol", "rate": rate} for rate in (23, None))
     slippage = ETH_POOL | {"bps": 27}
     chain.update(
@@ -113,6 +118,7 @@ def test_a_setting_of_none_is_the_common_one_again(chain: Governed) -> None:
     ],
 )
 def test_of_many_settings_all_are_made_or_none(chain: Governed, update: Any, error: str) -> None:
+    """Apply all settings of a call or none: a valid one before a wrong one is not kept."""
     fine = ("SetBrokerBond", {"bond": 1})
     assert chain.update("Swapping", fine, update) == f"Swapping.{error}"
     assert chain.world.stored("Swapping", "BrokerBond") == 100 * FLIP
@@ -120,10 +126,12 @@ def test_of_many_settings_all_are_made_or_none(chain: Governed, update: Any, err
 
 @pytest.mark.parametrize("pallet", ["Swapping", "LiquidityPools", "EthereumIngressEgress"])
 def test_other_accounts_may_not_update_settings(chain: Governed, pallet: str) -> None:
+    """Refuse updates of settings from accounts."""
     assert chain.submit(pallet, "update_pallet_config", updates=[]) == "BadOrigin"
 
 
 def test_there_is_a_most_of_settings_at_once(chain: Governed) -> None:
+    """Limit the settings of one call to the number that the official type allows."""
     for pallet, update, most in (
         ("Swapping", ("SetBrokerBond", {"bond": 1}), 100),
         ("EthereumIngressEgress", ("ChannelOpeningFeeEthereum", {"fee": 1}), 10),
@@ -140,6 +148,7 @@ def test_there_is_a_most_of_settings_at_once(chain: Governed) -> None:
 
 
 def test_a_new_fee_is_that_of_the_next_swap(chain: Governed) -> None:
+    """Charge a new fee from the next swap on."""
     dearer = ("SetNetworkFeeForAsset", {"asset": "Eth", "rate": 10_000})
     paid = []
     for _ in range(2):
@@ -169,6 +178,7 @@ CHANNELS: list[tuple[str, dict[str, Any], tuple[str, list[Any]], Any]] = [
 
 @pytest.mark.parametrize(("name", "terms", "place", "value"), CHANNELS)
 def test_each_setting_of_a_chain(chain: Governed, name: str, terms: Any, place: Any, value: Any) -> None:
+    """Store each setting of a foreign chain under its own item, with its event."""
     update = (f"{name}Ethereum", terms)
     assert chain.update("EthereumIngressEgress", update) == "Ok"
     assert chain.event("PalletConfigUpdated") == {"update": update}
@@ -177,6 +187,7 @@ def test_each_setting_of_a_chain(chain: Governed, name: str, terms: Any, place: 
 
 
 def test_an_opening_fee_and_a_least_deposit_hold_for_the_next(chain: Governed) -> None:
+    """Apply a new opening fee and minimum deposit to the next channel and deposit."""
     pallet, least = "EthereumIngressEgress", {"asset": "Eth", "minimum_deposit": ETHER + 1}
     fee = ("ChannelOpeningFeeEthereum", {"fee": FLIP})
     assert chain.update(pallet, fee, ("SetMinimumDepositEthereum", least)) == "Ok"
@@ -187,6 +198,7 @@ def test_an_opening_fee_and_a_least_deposit_hold_for_the_next(chain: Governed) -
 
 
 def test_a_deposit_waits_as_long_as_governance_wants(chain: Governed) -> None:
+    """Hold deposits back for the delay that governance set, even if it is changed meanwhile."""
     chain.update("EthereumIngressEgress", ("SetIngressDelayEthereum", {"delay_blocks": 2}))
     opened = chain.opened(**request("Eth", "Btc"))
     assert chain.pay(opened["deposit_address"], "Eth", ETHER) == []
@@ -200,6 +212,7 @@ def test_a_deposit_waits_as_long_as_governance_wants(chain: Governed) -> None:
 
 
 def test_transfers_cost_as_many_times_as_much_as_governance_wants(chain: Governed) -> None:
+    """Multiply the egress fee as governance sets it, and refuse that call from accounts."""
     before = chain.world.api("CustomRuntimeApi_cf_egress_fee", "Btc")
     doubled = {"new_fee_multiplier": 2 * 10**18}
     assert chain.govern("BitcoinChainTracking", "update_fee_multiplier", **doubled) == "Ok"
@@ -209,6 +222,7 @@ def test_transfers_cost_as_many_times_as_much_as_governance_wants(chain: Governe
 
 
 def test_no_setting_stops_the_chain(chain: Governed) -> None:
+    """Survive the largest delays: a block number that overflows would stop the chain."""
     most = 2**32 - 1
     chain.update("Swapping", ("SwapRetryDelay", {"delay": most}))
     chain.update("BitcoinIngressEgress", ("SetIngressDelayBitcoin", {"delay_blocks": most}))
@@ -221,6 +235,7 @@ def test_no_setting_stops_the_chain(chain: Governed) -> None:
 
 
 def test_transfers_are_held_back_and_let_go(chain: Governed) -> None:
+    """Hold transfers of a disabled asset back, emit the change once, and send them once enabled."""
     egress = {"asset": "Btc", "set_disabled": True}
     assert chain.govern("BitcoinIngressEgress", "enable_or_disable_egress", **egress) == "Ok"
     assert chain.event("AssetEgressStatusChanged") == {"asset": "Btc", "disabled": True}
@@ -238,6 +253,7 @@ def test_transfers_are_held_back_and_let_go(chain: Governed) -> None:
 
 
 def test_a_pool_is_opened_once_and_without_liquidity(chain: Governed) -> None:
+    """Open a pool once, without liquidity; refuse wrong fees, prices and pairs."""
     pool = {"base_asset": "Dot", "quote_asset": "Usdc", "fee_hundredth_pips": 500}
     wrong = [
         ({"fee_hundredth_pips": 500_001}, "InvalidFeeAmount"),
@@ -262,6 +278,7 @@ def test_a_pool_is_opened_once_and_without_liquidity(chain: Governed) -> None:
 
 
 def test_a_dearer_pool_gives_less(chain: Governed) -> None:
+    """Return less from a pool whose fee is raised, and refuse a fee above half."""
     fee = ETH_POOL | {"fee_hundredth_pips": 500_000}
 
     def given() -> int:
@@ -279,6 +296,7 @@ def test_a_dearer_pool_gives_less(chain: Governed) -> None:
 
 
 def test_the_threshold_of_paying_out_by_itself(chain: Governed) -> None:
+    """Set the threshold of automatic payout for one asset, and leave the others as they are."""
     update = ("LimitOrderAutoSweepingThreshold", {"asset": "Eth", "amount": 77})
     assert chain.update("LiquidityPools", update, update) == "Ok"
     thresholds = dict(chain.world.stored("LiquidityPools", "LimitOrderAutoSweepingThresholds"))
@@ -286,6 +304,7 @@ def test_the_threshold_of_paying_out_by_itself(chain: Governed) -> None:
 
 
 def test_a_call_of_governance_comes_from_no_peer(chain: Governed) -> None:
+    """Refuse a governance call that comes from a peer."""
     call = chain.world.call(
         "Dev", "as_governance", call=("Swapping", ("update_pallet_config", {"updates": []}))
     )

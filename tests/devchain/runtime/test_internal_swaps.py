@@ -19,10 +19,12 @@ from tests.support.devchain.swaps import NEVER_MET, NO_LIMITS, asked
 
 @pytest.fixture
 def market() -> Market:
+    """Return a provider on a chain with pools."""
     return Market()
 
 
 def test_a_swap_is_taken_from_a_balance_and_given_to_another(market: Market) -> None:
+    """Swap from a balance into another at the internal fee: nothing leaves the chain."""
     before = market.owned("Btc")
     assert market.provide("schedule_swap", **asked()) == "Ok"
     assert market.world.names(1)[:3] == [
@@ -65,6 +67,7 @@ def test_a_swap_is_taken_from_a_balance_and_given_to_another(market: Market) -> 
 
 
 def test_one_that_misses_its_price_goes_back_to_where_it_came_from(market: Market) -> None:
+    """Refund a swap that misses its price to the balance, less the minimum fee; nothing is sent."""
     request = asked(price_limits=NEVER_MET, retry_duration=4)
     assert market.provide("schedule_swap", **request) == "Ok"
     happened = [name for block in market.blocks(7) for name in block]
@@ -75,6 +78,7 @@ def test_one_that_misses_its_price_goes_back_to_where_it_came_from(market: Marke
 
 
 def test_pieces_are_bought_one_after_the_other(market: Market) -> None:
+    """Buy in chunks, one after the other, and credit the sum of them."""
     request = asked(dca_params={"number_of_chunks": 3, "chunk_interval": 2}, output_asset="Usdc")
     before = market.owned("Usdc")
     assert market.provide("schedule_swap", **request) == "Ok"
@@ -87,6 +91,7 @@ def test_pieces_are_bought_one_after_the_other(market: Market) -> None:
 
 
 def test_the_longest_times_of_all_stop_no_block(market: Market) -> None:
+    """Survive the longest durations: a block number that overflows would stop the chain."""
     request = asked(retry_duration=2**32 - 1, price_limits=NEVER_MET)
     assert market.provide("schedule_swap", **request) == "Ok"
     for interval in (0, 2**32 - 1):
@@ -102,6 +107,7 @@ def test_the_longest_times_of_all_stop_no_block(market: Market) -> None:
     ("asset", "gives"), [("Eth", ETHER), ("Usdc", 10**9 - 500_000)], ids=["ether", "dollars"]
 )
 def test_an_asset_is_swapped_for_itself_and_pays_for_it(market: Market, asset: str, gives: int) -> None:
+    """Swap an asset for itself, and charge the fee as for any other."""
     amount, before = {"Eth": ETHER, "Usdc": 10**9}[asset], market.owned(asset)
     request = asked(input_asset=asset, output_asset=asset, amount=amount)
     assert market.provide("schedule_swap", **request) == "Ok"
@@ -122,12 +128,14 @@ def test_an_asset_is_swapped_for_itself_and_pays_for_it(market: Market, asset: s
     ],
 )
 def test_a_request_with_wrong_arguments_is_refused(market: Market, changes: Any, error: str) -> None:
+    """Refuse a wrong request: it uses no id and no funds."""
     assert market.provide("schedule_swap", **asked(**changes)) == f"LiquidityProvider.{error}"
     assert market.world.stored("Swapping", "SwapRequestIdCounter") == 0
     assert market.owned("Eth") == 1_000 * ETHER
 
 
 def test_no_provider_and_a_provider_in_safe_mode_are_refused(market: Market) -> None:
+    """Refuse internal swaps to accounts that are no provider, and to all in safe mode."""
     assert market.submit("LiquidityProvider", "schedule_swap", **asked()) == "BadOrigin"
     with market.arranging() as runtime:
         modes = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
@@ -153,6 +161,7 @@ def test_the_earnings_of_orders_can_be_withdrawn(market: Market) -> None:
 
 
 def test_governance_sends_balances_back(market: Market) -> None:
+    """Send balances back as governance lists them, and report each one that could not be sent."""
     stranger = b"\x77" * 32
     wanted = [
         (BOB.account, "Eth", 3 * ETHER),

@@ -42,6 +42,7 @@ class Chest(Pallet):
 
 
 def chest_of(kept: KeptValues) -> Composition:
+    """Return a runtime with a chest that keeps decoded values in the given memory."""
     return Composition([System, Chest], [], RELEASES[DEFAULT_RELEASE], kept=kept)
 
 
@@ -55,15 +56,18 @@ class Chain:
 
     @property
     def host(self) -> Journal:
+        """The journal of the current fork."""
         return self.forks[self.now]
 
     def play(self, step: tuple[Any, ...]) -> None:
+        """Play a step, then compare each read in a session of its own."""
         with self.runtime.on(self.host):
             getattr(self, f"on_{step[0]}")(*step[1:])
         with self.runtime.on(self.host):
             self.compare()
 
     def compare(self) -> None:
+        """Assert that each read equals the decoded bytes of the storage."""
         chest = self.chest
         assert repr(chest.Number.get()) == repr(self.plain(chest.Number, 5))
         for owner in OWNERS:
@@ -79,6 +83,7 @@ class Chain:
         return default if raw is None else codec_of(item).decode(raw)
 
     def key(self, item: Stored, *keys: Any) -> bytes:
+        """Return the storage key of an item, computed here."""
         head = twox_128(b"Chest") + twox_128(item.name.encode())
         match keys:
             case (bytes(owner),):
@@ -89,27 +94,34 @@ class Chain:
         return head
 
     def on_number(self, number: int) -> None:
+        """Put the number."""
         self.chest.Number.put(number)
 
     def on_count(self, owner: bytes) -> None:
+        """Increment the nonce of an account."""
         self.chest.Account.mutate(owner, lambda account: replace(account, nonce=account.nonce + 1))
 
     def on_note(self, owner: bytes, notes: Any) -> None:
+        """Put the notes of an owner."""
         self.chest.Notes.put(owner, notes)
 
     def on_debt(self, owner: bytes, amount: int) -> None:
+        """Put a debt."""
         self.chest.Debts.put(7, owner, amount)
 
     def on_remove(self, owner: bytes) -> None:
+        """Take an account, and remove its notes and its debt."""
         taken = self.plain(self.chest.Account, FRESH, owner)
         assert self.chest.Account.take(owner) == taken
         self.chest.Notes.remove(owner)
         self.chest.Debts.remove(7, owner)
 
     def on_kill(self) -> None:
+        """Remove the number."""
         self.chest.Number.kill()
 
     def on_clear(self) -> None:
+        """Remove all accounts."""
         self.chest.Account.clear()
 
     def on_raw(self, owner: bytes, nonce: int) -> None:
@@ -118,21 +130,26 @@ class Chain:
         self.host.set(self.key(self.chest.Account, owner), encoded)
 
     def on_begin(self) -> None:
+        """Begin a nested transaction."""
         self.host.begin()
 
     def on_commit(self) -> None:
+        """Commit the innermost transaction, if there is one."""
         if self.host.depth:
             self.host.commit()
 
     def on_rollback(self) -> None:
+        """Roll the innermost transaction back, if there is one."""
         if self.host.depth:
             self.host.rollback()
 
     def on_fork(self) -> None:
+        """Go over to the other fork."""
         self.now = 1 - self.now
 
 
 def codec_of(item: Stored) -> Codec:
+    """Return the codec of an item."""
     return item.codec
 
 
@@ -157,12 +174,14 @@ RUNTIMES = {
 @pytest.mark.parametrize("name", RUNTIMES)
 @given(played=st.lists(steps, max_size=30))
 def test_a_read_gives_what_the_storage_holds(name: str, played: list[tuple[Any, ...]]) -> None:
+    """Read what the storage holds after any steps, whether all values are kept, few or none."""
     chain = Chain(RUNTIMES[name])
     for step in played:
         chain.play(step)
 
 
 def test_a_failed_call_leaves_the_value_before() -> None:
+    """Restore a kept value with each rollback: a failed call must leave nothing behind."""
     runtime = chest_of(KeptValues())
     chest, host = runtime.pallet(Chest), Journal(MemoryState())
     with runtime.on(host):
@@ -179,6 +198,8 @@ def test_a_failed_call_leaves_the_value_before() -> None:
 
 
 def decoder(calls: list[bytes]) -> Callable[[bytes], bytes]:
+    """Return a decoder that records its calls."""
+
     def decode(data: bytes) -> bytes:
         calls.append(data)
         return data.upper()
@@ -187,6 +208,7 @@ def decoder(calls: list[bytes]) -> Callable[[bytes], bytes]:
 
 
 def test_a_value_is_decoded_once_for_its_bytes() -> None:
+    """Decode a value once for its bytes, and again where they have changed."""
     kept, calls = KeptValues(), list[bytes]()
     reads = [kept.decoded(b"key", encoded, decoder(calls)) for encoded in (b"a", b"a", b"b", b"b", b"a")]
     assert reads == [b"A", b"A", b"B", b"B", b"A"]
@@ -194,6 +216,7 @@ def test_a_value_is_decoded_once_for_its_bytes() -> None:
 
 
 def test_a_full_memory_drops_what_came_first() -> None:
+    """Drop the oldest value where the memory is full, and count its size."""
     kept, calls = KeptValues(2 * (DECODED_ENTRY_BYTES + 10)), list[bytes]()
     for key in (b"1", b"2", b"3", b"2", b"1"):
         assert kept.decoded(key, b"a", decoder(calls)) == b"A"
@@ -202,6 +225,7 @@ def test_a_full_memory_drops_what_came_first() -> None:
 
 
 def test_a_very_large_value_is_not_kept() -> None:
+    """Keep no value above the size limit: it would displace everything else."""
     kept, calls = KeptValues(), list[bytes]()
     kept.decoded(b"key", b"a", decoder(calls))
     for _ in range(2):
@@ -228,6 +252,7 @@ def test_a_write_is_kept_as_it_would_be_read() -> None:
 
 
 def test_the_keys_of_values_that_pass_a_test_are_found_after_each_change() -> None:
+    """Find the keys of values that pass a test after each write, and test each value once."""
     runtime = chest_of(KeptValues())
     chest, calls = runtime.pallet(Chest), list[bytes]()
 

@@ -23,10 +23,12 @@ INSTRUCTIONS = base58.b58decode("Sysvar1nstructions1111111111111111111111111")
 
 @pytest.fixture(scope="module")
 def world() -> World:
+    """Return a new chain; no test of this file changes it."""
     return World()
 
 
 def key(number: int) -> bytes:
+    """Return an account key that ends with a number."""
     return number.to_bytes(32, "big")
 
 
@@ -53,18 +55,21 @@ TOO_LONG = "Invalid Ccm: message too long"
 def test_a_message_to_solana_has_the_room_that_a_transaction_leaves(
     world: World, asset: str, room: int
 ) -> None:
+    """Accept a message to Solana up to the room that a transaction leaves, and not a byte more."""
     data = b"\x00" + accounts_bytes()
     assert refusal(world, asset, ccm(bytes(room), data)) is None
     assert refusal(world, asset, ccm(bytes(room + 1), data)) == TOO_LONG
 
 
 def test_each_new_account_takes_its_key_and_a_reference(world: World) -> None:
+    """Subtract 33 bytes of the room for each new account: its key and a reference."""
     data = b"\x00" + accounts_bytes(key(1), key(2))
     assert refusal(world, "Sol", ccm(bytes(783 - 2 * 33), data)) is None
     assert refusal(world, "Sol", ccm(bytes(783 - 2 * 33 + 1), data)) == TOO_LONG
 
 
 def test_accounts_that_are_there_anyway_take_a_reference_only(world: World) -> None:
+    """Subtract one byte for an account that the transaction has anyway, or that the message names again."""
     known = (SYSTEM_PROGRAM, INSTRUCTIONS, DESTINATION, RECEIVER)
     data = b"\x00" + accounts_bytes(*known, key(1), key(1))
     room = 783 - 6 - 32
@@ -73,12 +78,14 @@ def test_accounts_that_are_there_anyway_take_a_reference_only(world: World) -> N
 
 
 def test_the_token_program_is_there_for_tokens_only(world: World) -> None:
+    """Count the token program as known for tokens only: a transfer of SOL does not name it."""
     data = b"\x00" + accounts_bytes(TOKEN_PROGRAM)
     assert refusal(world, "SolUsdc", ccm(bytes(694 - 1), data)) is None
     assert refusal(world, "Sol", ccm(bytes(783 - 1), data)) == TOO_LONG
 
 
 def test_address_tables_shrink_the_accounts_and_cost_room_themselves(world: World) -> None:
+    """Count accounts in tables as references, subtract the tables' own bytes, and refuse four tables."""
     tables = [key(100 + index) for index in range(4)]
     many = [key(index) for index in range(1, 11)]
     three = b"\x01" + accounts_bytes(*many) + b"\x0c" + b"".join(tables[:3])
@@ -90,15 +97,18 @@ def test_address_tables_shrink_the_accounts_and_cost_room_themselves(world: Worl
 
 
 def test_bytes_behind_the_accounts_are_ignored(world: World) -> None:
+    """Ignore bytes behind the accounts, as the official runtime does."""
     assert refusal(world, "Sol", ccm(b"", b"\x00" + accounts_bytes() + b"\x00trailing")) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + accounts_bytes(), b"\x00" + accounts_bytes()[:-1]])
 def test_accounts_that_cannot_be_read_are_refused(world: World, data: bytes) -> None:
+    """Refuse accounts that cannot be decoded."""
     assert refusal(world, "Sol", ccm(b"", data)) == "Invalid Ccm: Cannot decode additional data"
 
 
 def test_the_checked_message_carries_the_accounts_decoded(world: World) -> None:
+    """Return the checked message with its accounts decoded, as the event has them."""
     swapping = world.runtime.composition.by_name["Swapping"]
     message = values.CcmChannelMetadata(**ccm(b"m", b"\x00" + accounts_bytes(key(1))))
     checked = check_ccm(swapping, message, "Sol", DESTINATION)
@@ -114,6 +124,7 @@ def test_the_checked_message_carries_the_accounts_decoded(world: World) -> None:
 
 @pytest.mark.parametrize("asset", ["Eth", "Usdc", "ArbEth", "TrxUsdt"])
 def test_evm_destinations_take_a_message_and_nothing_else(world: World, asset: str) -> None:
+    """Accept any message to an EVM chain, and refuse additional data that would not be used."""
     assert refusal(world, asset, ccm(b"anything")) is None
     wanted = "Invalid Ccm: Additional data supplied but they will not be used"
     assert refusal(world, asset, ccm(b"anything", b"\x00")) == wanted
@@ -123,18 +134,21 @@ def test_evm_destinations_take_a_message_and_nothing_else(world: World, asset: s
 
 
 def location(version: str, account: bytes) -> Any:
+    """Return a location of XCM: an account on AssetHub."""
     junction = ("AccountId32", {"network": None, "id": account})
     interior = ("X1", junction if version == "V3" else [junction])
     return version, {"parents": 0, "interior": interior}
 
 
 def assets(version: str) -> Any:
+    """Return an amount of the relay chain's coin, in a version of XCM."""
     native = {"parents": 1, "interior": "Here"}
     return version, [{"id": ("Concrete", native) if version == "V3" else native, "fun": ("Fungible", 10**12)}]
 
 
 @pytest.fixture(scope="module")
 def theirs(metadata_v15: bytes) -> Metadata:
+    """Return the metadata of the official runtime."""
     return decode_metadata(metadata_v15)
 
 
@@ -142,6 +156,7 @@ def theirs(metadata_v15: bytes) -> Metadata:
 def test_a_transfer_call_written_with_the_chains_types_is_taken(
     world: World, theirs: Metadata, version: str
 ) -> None:
+    """Accept a transfer that is encoded with the official types, and refuse it with a byte more or less."""
     path = ("cf_chains", "hub", "XcmCall")
     (type_id,) = [kind.id for kind in theirs.registry.types if kind.path == path]
     transfer = {
@@ -159,6 +174,7 @@ def test_a_transfer_call_written_with_the_chains_types_is_taken(
 
 @pytest.mark.parametrize("version", ["V3", "V4", "V5"])
 def test_a_call_may_carry_a_program_inside_a_program(world: World, version: str) -> None:
+    """Decode a call with an XCM program within a program: the type refers to itself."""
     table = TypeTable(COMMON)
     type_id = table.id("XcmCall")
     codec = table.registry.codec(type_id)

@@ -22,6 +22,7 @@ from tests.devchain.runtime.differences import (
 
 @pytest.fixture(scope="module")
 def theirs() -> dict[str, Metadata]:
+    """Return the official metadata of each version."""
     folder = {
         name: shared("vectors", "chainflip", f"metadata-v15-{spec}.scale") for name, spec in VERSIONS.items()
     }
@@ -30,6 +31,7 @@ def theirs() -> dict[str, Metadata]:
 
 @pytest.fixture(scope="module")
 def versus(theirs: dict[str, Metadata]) -> dict[str, Versus]:
+    """Return the comparison of each release with its official metadata."""
     return {name: Versus(name, ours(name), metadata) for name, metadata in theirs.items()}
 
 
@@ -46,6 +48,7 @@ NONE = {"differences without a row": [], "rows that explain nothing: delete them
 
 
 def test_each_other_shape_has_one_reason_and_each_reason_a_shape(versus: dict[str, Versus]) -> None:
+    """Find one written reason for each shape that differs, and a difference for each reason."""
     rows = shape_rows()
     explained = {
         (name, line): row
@@ -56,6 +59,7 @@ def test_each_other_shape_has_one_reason_and_each_reason_a_shape(versus: dict[st
 
 
 def test_each_thing_that_is_missing_has_one_reason_and_each_reason_a_thing(versus: dict[str, Versus]) -> None:
+    """Find one written reason for each missing item, and a missing item for each reason."""
     rows = missing_rows()
     explained = {
         (name, f"{thing.kind} {thing.pallet}.{thing.name}"): row
@@ -79,6 +83,7 @@ def test_no_index_hasher_type_or_default_of_a_release_differs(name: str, versus:
 def test_2_2_9_adds_one_item_that_is_there_and_one_of_a_pallet_that_is_not(
     versus: dict[str, Versus],
 ) -> None:
+    """Count what 2.2.9 adds: one item that the runtime has, and one of a pallet that it lacks."""
     new = Missing("storage", "AssetBalances", "RefundFeeMultiple")
     assert (new in set(everything(ours("2.2.3"))), new in set(everything(ours("2.2.9")))) == (False, True)
     added = set(versus["2.2.9"].missing) - set(versus["2.2.3"].missing)
@@ -86,6 +91,7 @@ def test_2_2_9_adds_one_item_that_is_there_and_one_of_a_pallet_that_is_not(
 
 
 def test_the_report_gives_each_difference_with_its_reason(versus: dict[str, Versus]) -> None:
+    """Report each difference with its reason."""
     lines = list(versus["2.3.0"].report())
     reason = "no engines witness other chains: a test reports the events of other chains to the pallet `Dev`"
     assert f"pallet BscElections.BscElections: {reason}" in lines

@@ -17,16 +17,19 @@ API = "CustomRuntimeApi_cf_"
 
 @pytest.fixture(scope="module")
 def world() -> World:
+    """Return a new chain; no test of this file changes it."""
     return World()
 
 
 def test_every_asset_has_a_pool_but_usdc_and_that_of_the_chain_that_was_left(world: World) -> None:
+    """Open a pool for every asset but USDC itself and the deprecated DOT."""
     pools = world.api(API + "pools")
     assert {pool["quote"] for pool in pools} == {"Usdc"}
     assert {pool["base"] for pool in pools} == set(ASSETS) - {"Usdc", "Dot"}
 
 
 def test_a_price_is_returned_for_both_directions(world: World) -> None:
+    """Return prices for selling and buying, apart by the pool's fee."""
     kind, prices = world.api(API + "pool_price_v2", "Eth", "Usdc")
     assert kind == "Ok"
     assert prices["sell"] < prices["range_order"] < prices["buy"]
@@ -38,6 +41,7 @@ def test_a_price_is_returned_for_both_directions(world: World) -> None:
 
 
 def test_there_is_no_price_without_a_pool(world: World) -> None:
+    """Answer without a price, or with PoolDoesNotExist, for a pair without a pool."""
     assert world.api(API + "pool_price", "Eth", "Btc") is None
     text = b"PoolDoesNotExist"
     for base, quote in (("Eth", "Btc"), ("Usdc", "Usdc")):
@@ -46,6 +50,7 @@ def test_there_is_no_price_without_a_pool(world: World) -> None:
 
 
 def test_the_depth_of_all_prices_is_that_of_genesis(world: World) -> None:
+    """Report the genesis depth of a pool over all prices, on both sides."""
     everything = {"start": -887_272, "end": 887_272}
     kind, depth = world.api(API + "pool_depth", "Btc", "Usdc", everything)
     assert kind == "Ok"
@@ -58,6 +63,7 @@ def test_the_depth_of_all_prices_is_that_of_genesis(world: World) -> None:
 
 
 def test_genesis_can_say_other_prices() -> None:
+    """Take price and depth of a pool from the genesis configuration."""
     world = World(DevGenesis(pools=(DevPool("Eth", price=4_000 * 10**6, depth=10**9),)))
     _, prices = world.api(API + "pool_price_v2", "Eth", "Usdc")
     assert (prices["range_order"] ** 2 * 10**18 >> 192) == 3_999_999_999
@@ -66,6 +72,7 @@ def test_genesis_can_say_other_prices() -> None:
 
 
 def test_the_makers_order_earns_the_fees_of_swaps() -> None:
+    """Credit the fees of swaps to the maker's range order, and value its liquidity."""
     broker = Swapper()
     broker.deposit("Eth", "Btc", ETHER)
     broker.blocks(2)
@@ -85,6 +92,7 @@ def test_the_makers_order_earns_the_fees_of_swaps() -> None:
 
 
 def test_boost_pools_are_listed_once_they_have_a_balance() -> None:
+    """List a boost pool once it has a balance, with what is available and what is owed to it."""
     broker = Swapper()
     assert broker.world.api(API + "boost_pools_depth") == []
     assert broker.world.api(API + "boost_pool_details", "Btc") == []

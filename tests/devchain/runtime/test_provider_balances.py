@@ -25,6 +25,7 @@ def amount_in(market: Market, name: str, asset: str, *arguments: Any) -> int:
 
 
 def test_amounts_in_orders_count_as_the_providers() -> None:
+    """Count amounts in orders as the provider's: the total stays equal wherever they lie."""
     market = Market()
     whole = {asset: amount_in(market, "cf_lp_total_balances", asset) for asset in ("Eth", "Usdc", "Btc")}
     assert whole == {"Eth": 1_000 * ETHER, "Usdc": 10**13, "Btc": 100 * BITCOIN}
@@ -38,6 +39,7 @@ def test_amounts_in_orders_count_as_the_providers() -> None:
 
 
 def test_the_earnings_of_orders_are_listed_before_they_are_paid_out() -> None:
+    """List the earnings of orders before they are paid out, and store them only with the next update."""
     market = Market()
     assert market.ranged(market.tick - 1000, market.tick + 1000, 10**17) == "Ok"
     before = market.owned("Usdc")
@@ -63,6 +65,7 @@ def test_the_earnings_of_orders_are_listed_before_they_are_paid_out() -> None:
 
 
 def test_a_providers_refund_addresses_are_listed_by_chain() -> None:
+    """List a provider's refund addresses for every chain, empty where none is registered."""
     market = Market()
     info = ask(market.world, "cf_liquidity_provider_info", BOB.account, "Yes")
     addresses = dict(info["refund_addresses"])
@@ -72,6 +75,7 @@ def test_a_providers_refund_addresses_are_listed_by_chain() -> None:
 
 
 def test_the_boosters_balance_is_available_or_in_use() -> None:
+    """Split a booster's balance into what is available and what is in use."""
     market = Market()
     with market.arranging() as runtime:
         runtime.pallet(AssetBalances).FreeBalances.put(BOOSTER, "Btc", 7 * BITCOIN)

@@ -20,10 +20,12 @@ ALL = {"liquidity": 2**128 - 1}
 
 @pytest.fixture
 def market() -> Market:
+    """Return a provider on a chain with pools."""
     return Market()
 
 
 def test_a_providers_deposit_is_its_own(market: Market) -> None:
+    """Credit a deposit on a provider's channel to its balance, less the ingress fee."""
     assert market.provide("request_liquidity_deposit_address", asset="Btc", boost_fee=0) == "Ok"
     ready = market.event("LiquidityDepositAddressReady")
     assert (ready["account_id"], ready["asset"], ready["channel_id"]) == (BOB.account, "Btc", 1)
@@ -38,6 +40,7 @@ def test_a_providers_deposit_is_its_own(market: Market) -> None:
 
 
 def test_an_asset_is_withdrawn_and_given_away(market: Market) -> None:
+    """Withdraw to an address of the asset's chain, and transfer to other providers only."""
     sent = {"amount": BITCOIN, "asset": "Btc", "destination_address": address_on("Bitcoin")}
     assert market.provide("withdraw_asset", **sent) == "Ok"
     withdrawal = market.event("WithdrawalEgressScheduled")
@@ -56,6 +59,7 @@ def test_an_asset_is_withdrawn_and_given_away(market: Market) -> None:
 
 
 def test_an_order_needs_a_role_an_address_and_money(market: Market) -> None:
+    """Refuse an order without role, refund address, price, pool or funds; the balance stays as it is."""
     order = PAIR | {"side": "Sell", "id": 1, "option_tick": 0, "sell_amount": ETHER}
     order |= {"dispatch_at": None, "close_order_at": None}
     assert market.submit("LiquidityPools", "set_limit_order", **order) == "BadOrigin"
@@ -69,6 +73,7 @@ def test_an_order_needs_a_role_an_address_and_money(market: Market) -> None:
 
 
 def test_a_swap_buys_from_a_better_limit_order_first(market: Market) -> None:
+    """Fill a limit order at a better price before the range orders, to the unit."""
     tick = market.tick
     assert market.limit("Sell", tick, ETHER) == "Ok"
     update = market.event("LimitOrderUpdated")
@@ -106,6 +111,7 @@ def test_a_swap_buys_from_a_better_limit_order_first(market: Market) -> None:
 
 
 def test_a_filled_order_above_the_threshold_is_paid_out_by_itself(market: Market) -> None:
+    """Pay out a filled order above the threshold in the next block without a call."""
     assert market.limit("Sell", market.tick, ETHER) == "Ok"
     market.deposit("Usdc", "Eth", 10_000 * USDC)
     market.blocks(3)
@@ -120,6 +126,7 @@ def test_a_filled_order_above_the_threshold_is_paid_out_by_itself(market: Market
 
 
 def test_a_range_order_earns_its_share_of_the_fee(market: Market) -> None:
+    """Credit a range order its share of the fee, and pay it out when the order is closed."""
     depth = market.pool("Eth").current_liquidity
     low, high = market.tick - 1_000, market.tick + 1_000
     assert market.ranged(low, high, depth) == "Ok"
@@ -145,6 +152,7 @@ def test_a_range_order_earns_its_share_of_the_fee(market: Market) -> None:
 
 
 def test_an_order_that_moves_keeps_its_amount(market: Market) -> None:
+    """Keep an order's amount when its range or price moves."""
     low = market.tick - 500
     assert market.ranged(low, low + 1_000, 10**15) == "Ok"
     size = ("Increase", ("Liquidity", {"liquidity": 0}))
@@ -160,6 +168,7 @@ def test_an_order_that_moves_keeps_its_amount(market: Market) -> None:
 
 
 def test_orders_are_closed_together_and_a_provider_leaves(market: Market) -> None:
+    """Close orders in a batch, report the one that is missing, and keep a provider while it has funds."""
     assert market.limit("Sell", market.tick + 500, ETHER) == "Ok"
     assert market.ranged(0, 100, 10**9) == "Ok"
     assert market.provide("deregister_lp_account") == "LiquidityPools.OpenOrdersRemaining"
@@ -183,6 +192,7 @@ def test_orders_are_closed_together_and_a_provider_leaves(market: Market) -> Non
 
 
 def test_an_order_opens_and_closes_at_its_blocks(market: Market) -> None:
+    """Open and close an order in the blocks that its call names, and refuse blocks that are too far."""
     now = market.world.header.number
     assert market.limit("Sell", market.tick, ETHER, dispatch_at=now + 3, close_order_at=now + 5) == "Ok"
     assert market.event("LimitOrderSetOrUpdateScheduled")["dispatch_at"] == now + 3
@@ -224,6 +234,7 @@ def test_the_windows_of_a_scheduled_order_have_both_ends(market: Market) -> None
 
 
 def test_an_update_that_cannot_be_done_in_its_block_says_so(market: Market) -> None:
+    """Report a scheduled update that fails in its block with the error."""
     now = market.world.header.number
     assert market.limit("Sell", 0, 10**22, dispatch_at=now + 2) == "Ok"
     market.world.block()
@@ -232,6 +243,7 @@ def test_an_update_that_cannot_be_done_in_its_block_says_so(market: Market) -> N
 
 
 def test_a_swap_that_moves_the_price_too_far_is_refunded(market: Market) -> None:
+    """Refund a swap that moves the price beyond the limit; a small one still executes."""
     limits = ("LiquidityPools", ("set_maximum_price_impact", {"limits": [("Eth", 3)]}))
     assert market.dev("as_governance", call=limits) == "Ok"
     (limit,) = market.all_of("PriceImpactLimitSet")
@@ -248,6 +260,7 @@ def test_a_swap_that_moves_the_price_too_far_is_refunded(market: Market) -> None
 
 
 def test_each_api_of_the_pools_lists_the_same_orders(market: Market) -> None:
+    """List the same orders in each API of the pools."""
     tick = market.tick
     assert market.limit("Sell", tick + 10, ETHER) == "Ok"
     assert market.limit("Buy", tick - 10, 1_000 * USDC) == "Ok"
@@ -274,6 +287,8 @@ def test_each_api_of_the_pools_lists_the_same_orders(market: Market) -> None:
 
 
 def test_orders_that_are_only_supposed_improve_a_simulated_swap(market: Market) -> None:
+    """Quote a swap with additional orders better, and leave the pool as it is."""
+
     def simulated(orders: Any) -> Any:
         return market.api(
             "cf_pool_simulate_swap",
@@ -309,6 +324,7 @@ def test_orders_that_are_only_supposed_improve_a_simulated_swap(market: Market) 
 
 
 def test_a_new_price_closes_the_range_orders_that_held_the_old_one(market: Market) -> None:
+    """Close the range orders around the old price when a control sets a new one; limit orders stay."""
     assert market.ranged(market.tick - 500, market.tick + 500, 10**15) == "Ok"
     assert market.limit("Sell", market.tick + 2_000, ETHER) == "Ok"
     assert market.dev("set_pool", asset="Eth", price=4_000 * 10**6, depth=None) == "Ok"

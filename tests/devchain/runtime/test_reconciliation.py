@@ -18,6 +18,7 @@ MONITORING = "MonitoringRuntimeApi_cf_fee_imbalance"
 
 
 def arrange(broker: Swapper, asset: str, withheld: int, *debts: tuple[Any, int]) -> None:
+    """Set the withheld fees of an asset, and what is owed of it."""
     with broker.arranging() as runtime:
         balances = runtime.pallet(AssetBalances)
         balances.Liabilities.put(asset, [(owner_of(owner), owed) for owner, owed in debts])
@@ -25,6 +26,7 @@ def arrange(broker: Swapper, asset: str, withheld: int, *debts: tuple[Any, int])
 
 
 def owner_of(stated: Any) -> values.ExternalOwner:
+    """Return an owner of a debt as the runtime's type."""
     owner: values.ExternalOwner = stated if stated == "Vault" else values.ExternalOwnerAccount(stated[1])
     return owner
 
@@ -37,6 +39,7 @@ def begin_epoch(broker: Swapper) -> list[str]:
 
 
 def test_the_largest_debt_is_paid_first_and_the_rest_is_a_deficit() -> None:
+    """Pay the largest debt first, and report what the withheld fees do not cover as a deficit."""
     broker = Swapper()
     arrange(broker, "Eth", 12 * ETHER, (SMALL, 3 * ETHER), (LARGE, 10 * ETHER))
     assert begin_epoch(broker) == [
@@ -55,6 +58,7 @@ def test_the_largest_debt_is_paid_first_and_the_rest_is_a_deficit() -> None:
 
 
 def test_a_vault_is_paid_from_the_withheld_fees_and_nothing_is_sent() -> None:
+    """Settle a vault's debt from the withheld fees without a transfer."""
     broker = Swapper()
     arrange(broker, "Btc", 700, ("Vault", 1_000))
     assert begin_epoch(broker) == ["Validator.NewEpoch", "AssetBalances.VaultDeficitDetected"]
@@ -91,6 +95,7 @@ def test_a_refund_that_costs_too_much_is_left_out(release: str, multiple: int, f
 
 
 def test_safe_mode_stops_refunds() -> None:
+    """Refund nothing while safe mode disables reconciliation; the debts stay."""
     broker = Swapper()
     arrange(broker, "Eth", 12 * ETHER, (LARGE, 10 * ETHER))
     safe_mode(broker, "asset_balances", "reconciliation_enabled")

@@ -28,19 +28,23 @@ class Owner(Swapper):
     """Charlie, who has FLIP and no role."""
 
     def redeem(self, amount: Any, address: bytes = ADDRESS, executor: bytes | None = None) -> str:
+        """Redeem FLIP; return the outcome."""
         arguments = {"amount": amount, "address": address, "executor": executor}
         return self.submit("Funding", "redeem", CHARLIE, **arguments)
 
     def settle(self, expired: bool = False) -> str:
+        """Settle the redemption as the gateway contract would, or let it expire; return the outcome."""
         return self.dev("settle_redemption", account_id=CHARLIE.account, expired=expired)
 
     @property
     def flip(self) -> int:
+        """The account's FLIP."""
         balance: int = self.world.stored("Flip", "Account", CHARLIE.account)["balance"]
         return balance
 
     @property
     def pending(self) -> Any:
+        """The pending redemption, if there is one."""
         return self.world.stored("Funding", "PendingRedemptions", CHARLIE.account)
 
     def supply(self) -> tuple[int, int]:
@@ -51,10 +55,12 @@ class Owner(Swapper):
 
 @pytest.fixture
 def owner() -> Owner:
+    """Return an account with FLIP on a new chain."""
     return Owner()
 
 
 def test_flip_is_signed_away_and_paid_out(owner: Owner) -> None:
+    """Sign a redemption for the gateway contract, and count its FLIP as off the chain once it is settled."""
     before, (issued, outside) = owner.flip, owner.supply()
     assert owner.redeem(("Exact", 10 * FLIP), executor=EXECUTOR) == "Ok"
     fee = owner.event("TransactionFeePaid")["actual_fee"]
@@ -82,6 +88,7 @@ def test_flip_is_signed_away_and_paid_out(owner: Owner) -> None:
 
 
 def test_who_takes_everything_pays_no_tax_and_is_gone_once_it_is_paid_out(owner: Owner) -> None:
+    """Charge no tax for redeeming everything, and remove the account once it is settled."""
     before = owner.flip
     assert owner.redeem("Max") == "Ok"
     assert (
@@ -94,6 +101,7 @@ def test_who_takes_everything_pays_no_tax_and_is_gone_once_it_is_paid_out(owner:
 
 
 def test_an_expired_redemption_is_credited_again(owner: Owner) -> None:
+    """Credit an expired redemption again, and allow no second one before that."""
     assert owner.redeem(("Exact", 10 * FLIP)) == "Ok"
     assert owner.redeem(("Exact", FLIP)) == "Funding.PendingRedemption"
     left = owner.flip
@@ -104,6 +112,7 @@ def test_an_expired_redemption_is_credited_again(owner: Owner) -> None:
 
 
 def test_redemptions_of_too_much_are_refused(owner: Owner) -> None:
+    """Refuse redemptions above the balance, below the minimum funding that stays, and of bonded FLIP."""
     owned = owner.flip
     assert owner.redeem(("Exact", owned)) == "Funding.InsufficientBalance"
     assert owner.redeem(("Exact", owned - FLIP)) == "Funding.BelowMinimumFunding"
@@ -115,6 +124,7 @@ def test_redemptions_of_too_much_are_refused(owner: Owner) -> None:
 
 
 def test_a_bound_account_redeems_as_it_is_bound(owner: Owner) -> None:
+    """Refuse a redemption to another address or executor than the bound ones."""
     assert owner.submit("Funding", "bind_redeem_address", CHARLIE, address=ADDRESS) == "Ok"
     assert owner.redeem(("Exact", FLIP), OTHER) == "Funding.AccountBindingRestrictionViolated"
     assert owner.submit("Funding", "bind_executor_address", CHARLIE, executor_address=EXECUTOR) == "Ok"
@@ -123,6 +133,7 @@ def test_a_bound_account_redeems_as_it_is_bound(owner: Owner) -> None:
 
 
 def test_a_redemption_of_all_fails_with_a_role_and_in_safe_mode(owner: Owner) -> None:
+    """Refuse to redeem everything with a role, and anything while safe mode disables redemptions."""
     assert owner.submit("LiquidityProvider", "register_lp_account", CHARLIE) == "Ok"
     assert owner.redeem("Max") == "Funding.AccountMustBeUnregistered"
     with owner.arranging() as runtime:
@@ -132,6 +143,7 @@ def test_a_redemption_of_all_fails_with_a_role_and_in_safe_mode(owner: Owner) ->
 
 
 def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner: Owner) -> None:
+    """Redeem restricted FLIP only to the address that it came from; an expired one is restricted again."""
     with owner.arranging() as runtime:
         accounts, free = runtime.pallet(FundedAccounts), runtime.pallet(Flip).balance(CHARLIE.account)
         accounts.funding.RestrictedAddresses.put(ADDRESS, ())
@@ -148,5 +160,6 @@ def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner:
 
 
 def test_the_account_info_has_the_redeemable_balance(owner: Owner) -> None:
+    """Report the redeemable balance with the account."""
     info = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
     assert info["estimated_redeemable_balance"] == owner.flip

@@ -17,11 +17,13 @@ OWN, OTHER = b"\x07" * 20, b"\x08" * 20
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
 @pytest.fixture
 def market() -> Market:
+    """Return a provider on a chain with pools."""
     return Market()
 
 
@@ -29,6 +31,7 @@ def market() -> Market:
 def test_a_vault_swap_from_bsc_is_encoded_noticed_and_swapped(
     broker: Swapper, asset: str, amount: int
 ) -> None:
+    """Encode a vault swap from BSC, witness it and swap it."""
     chain, details = transaction(broker, evm("Bsc", amount), asset, "Cbbtc")
     call = details["details"]
     assert (chain, call["value"]) == ("Bsc", amount if asset == "Bnb" else 0)
@@ -41,6 +44,7 @@ def test_a_vault_swap_from_bsc_is_encoded_noticed_and_swapped(
 
 
 def test_a_transaction_on_bsc_offers_one_price_for_gas(broker: Swapper) -> None:
+    """Offer one gas price on BSC as both fees, and withhold the egress fee for it."""
     broker.deposit("Eth", "Bnb", 5 * ETHER)
     broker.blocks(3)
     sent = broker.event("TransactionBroadcastRequest")["transaction_payload"]
@@ -55,6 +59,7 @@ def test_a_transaction_on_bsc_offers_one_price_for_gas(broker: Swapper) -> None:
 
 
 def test_a_limit_order_is_not_left_with_less_than_the_least_amount(market: Market) -> None:
+    """Refuse a limit order below the minimum amount, and a decrease that leaves less; closing is allowed."""
     least = market.world.stored("LiquidityPools", "MinimumLimitOrderAmount", "Eth")
     assert least == 3 * 10**15
     too_little = "LiquidityPools.BelowMinimumOrderAmount"
@@ -74,6 +79,7 @@ def test_a_limit_order_is_not_left_with_less_than_the_least_amount(market: Marke
 
 
 def test_pools_and_providers_name_a_missing_address_each_by_its_own_error(market: Market) -> None:
+    """Return each pallet's own error for a missing refund address, as each release has it."""
     missing = market.limit("Sell", 0, ETHER, base_asset="Sol", quote_asset=PAIR["quote_asset"])
     assert missing == "AssetBalances.NoLiquidityRefundAddressRegistered"
     by_provider = "LiquidityProvider.NoLiquidityRefundAddressRegistered"
@@ -82,6 +88,7 @@ def test_pools_and_providers_name_a_missing_address_each_by_its_own_error(market
 
 
 def test_a_rejected_deposit_of_which_dust_is_left_is_not_sent_back(broker: Swapper) -> None:
+    """Fail the rejection of a deposit of which fees leave less than the dust limit, and record it."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).MinimumDeposit.put("Eth", 0)
     assert "EthereumIngressEgress.TransactionRejectionFailed" in rejected(broker, "Eth", 1)
@@ -91,6 +98,7 @@ def test_a_rejected_deposit_of_which_dust_is_left_is_not_sent_back(broker: Swapp
 
 
 def test_a_bound_broker_withdraws_to_no_other_address(broker: Swapper) -> None:
+    """Refuse a bound broker's withdrawal to another address, and report the bound one."""
     assert broker.swapping("bind_broker_fee_withdrawal_address", address=OWN) == "Ok"
     assert (
         broker.swapping("bind_broker_fee_withdrawal_address", address=OTHER) == "Swapping.BrokerAlreadyBound"
@@ -104,6 +112,7 @@ def test_a_bound_broker_withdraws_to_no_other_address(broker: Swapper) -> None:
 
 
 def test_a_provider_keeps_its_role_as_long_as_a_swap_is_its_own(market: Market) -> None:
+    """Keep a provider's role as long as a swap of its own is pending."""
     swap = asked(amount=market.owned("Eth"), price_limits=NEVER_MET, retry_duration=3)
     assert market.provide("schedule_swap", **swap) == "Ok"
     with market.arranging() as runtime:
@@ -116,6 +125,7 @@ def test_a_provider_keeps_its_role_as_long_as_a_swap_is_its_own(market: Market) 
 
 
 def test_the_deposits_of_assethub_are_named_by_block_and_extrinsic(broker: Swapper) -> None:
+    """Identify deposits of AssetHub by block and extrinsic."""
     broker.deposit("HubUsdt", "Eth", 500 * 10**6)
     details = broker.event("DepositFinalised")["deposit_details"]
     height = broker.world.stored("AssethubChainTracking", "CurrentChainState")["block_height"]
@@ -127,6 +137,7 @@ def test_the_deposits_of_assethub_are_named_by_block_and_extrinsic(broker: Swapp
 
 
 def test_answers_about_validators_and_chains_have_the_members_of_2_3(broker: Swapper) -> None:
+    """Answer about validators, chains and balances with the fields that 2.3 has added."""
     (authority,) = broker.world.stored("Validator", "CurrentAuthorities")
     validator = broker.world.api("CustomRuntimeApi_cf_validator_info", authority)
     assert (validator["bid"], validator["max_bid"]) == (validator["balance"], None)

@@ -41,12 +41,14 @@ DIGESTS = {
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_the_metadata_of_a_release_is_this_constant(name: str) -> None:
+    """Compile each release's metadata to one known digest: its types are what clients decode with."""
     runtime = DevRuntime(RELEASES[name])
     assert runtime.code[-32:].hex() == DIGESTS[name]
     assert development_runtime(runtime.code).composition.release is RELEASES[name]
 
 
 def test_a_release_with_another_asset_has_other_types_in_the_same_process() -> None:
+    """Encode another asset in another release without changing the first one's types."""
     older = RELEASES["2.2.9"]
     newer = replace(older, assets=(*older.assets, ASSETS["Cbbtc"]))
     for text, value in (("Asset", "Cbbtc"), ("eth::Asset", "Cbbtc")):
@@ -59,6 +61,7 @@ def test_a_release_with_another_asset_has_other_types_in_the_same_process() -> N
 
 
 def test_a_name_is_common_to_all_releases_or_belongs_to_one() -> None:
+    """Let two releases declare one name with different types, and refuse to redeclare a common one."""
     one, other = Catalog(COMMON), Catalog(COMMON)
     one.struct("test::Difference", "u8")
     other.struct("test::Difference", "u16")
@@ -80,6 +83,7 @@ def test_a_name_is_common_to_all_releases_or_belongs_to_one() -> None:
     ],
 )
 def test_a_spec_version_selects_the_last_release_up_to_it(stated: int, expected: str) -> None:
+    """Choose the last release up to a spec version, and the first one below all."""
     release = release_for(stated)
     assert (release.name, release.spec_version) == (expected, stated)
 
@@ -95,12 +99,16 @@ class Ledger(Pallet):
     New = Value("u8", span=since("2.2.9"))
 
     class Event(EventSet):
+        """Events of which one is new and one has changed."""
+
         First = event(0)
         Noted = event(1, amount="u8").changed(since("2.2.9"), amount="u8", reason="u16")
         Last = event(2, "u8")
         Inserted = event(1, since("2.2.9"))
 
     class Error(ErrorSet):
+        """Errors of which one is gone and two are new."""
+
         Early = "Gone in 2.2.9.", before("2.2.9")
         Inserted = "New in 2.2.9.", since("2.2.9")
         Another = "New in 2.2.9.", since("2.2.9")
@@ -109,23 +117,29 @@ class Ledger(Pallet):
 
     @call(0, amount="u8")
     def note(self, origin: Origin, amount: int) -> None:
+        """Record an event, and fail with the last error."""
         self.deposit(self.Event.Noted, amount=amount, reason=7)
         self.fail(self.Error.Second)
 
     @call(1, since("2.2.9"))
     def added(self, origin: Origin) -> None:
+        """Put the new value."""
         self.New.put(1)
 
 
 class LedgerApi(RuntimeApi):
+    """A runtime API with a method that is new."""
+
     api = "LedgerApi"
 
     @method("u8")
     def old(self) -> int:
+        """Return one."""
         return 1
 
     @method("u8", since("2.2.9"))
     def new(self) -> int:
+        """Return two."""
         return 2
 
 
@@ -157,6 +171,7 @@ class LedgerApi(RuntimeApi):
 def test_a_pallet_declares_what_each_release_has(
     name: str, parts: tuple[list[object], ...], noted: dict[str, int]
 ) -> None:
+    """Declare for each release its own storage, calls, events and errors, with the indexes that follow."""
     runtime = Composition([System, Ledger], [LedgerApi], RELEASES[name])
     ledger = runtime.pallet(Ledger)
     variants = [

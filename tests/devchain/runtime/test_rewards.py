@@ -21,6 +21,7 @@ ESTIMATE = "CustomRuntimeApi_cf_reward_distribution_estimate"
 
 @pytest.fixture
 def three() -> Swapper:
+    """Return a broker on a chain of three authorities."""
     return Swapper(config=DevGenesis(authorities=dev_authorities(3)))
 
 
@@ -31,11 +32,13 @@ def activate(broker: Swapper, epoch: int = 1) -> None:
 
 
 def reserve(broker: Swapper) -> int:
+    """Return the reserve of rewards."""
     amount: int = broker.world.stored("Flip", "Reserve", REWARDS)
     return amount
 
 
 def test_fees_are_kept_for_the_authorities_from_the_epoch_on_that_is_named(three: Swapper) -> None:
+    """Burn fees before the named epoch; from then on keep them and the bought FLIP for the authorities."""
     activate(three, 2)
     issued = three.world.stored("Flip", "TotalIssuance")
     assert three.submit("Swapping", "open_private_btc_channel") == "Ok"
@@ -63,6 +66,7 @@ def test_fees_are_kept_for_the_authorities_from_the_epoch_on_that_is_named(three
 
 
 def test_the_end_of_an_epoch_pays_rewards_and_sends_the_debt_to_the_gateway(three: Swapper) -> None:
+    """Pay each authority its share at the end of an epoch, and send the gateway what is owed to it."""
     activate(three)
     assert three.submit("Swapping", "open_private_btc_channel") == "Ok"
     fees, from_vault, owed = reserve(three), 1_000 * FLIP, 5_000 * FLIP
@@ -96,6 +100,7 @@ def test_the_end_of_an_epoch_pays_rewards_and_sends_the_debt_to_the_gateway(thre
 
 @pytest.mark.parametrize("owed", [0, 50 * FLIP])
 def test_too_little_stays_in_the_vault(three: Swapper, owed: int) -> None:
+    """Keep in the vault what is too little to send to the gateway."""
     activate(three)
     with three.arranging() as runtime:
         runtime.pallet(SwappingStorage).record_gateway_liability(owed)
@@ -108,6 +113,7 @@ def test_too_little_stays_in_the_vault(three: Swapper, owed: int) -> None:
 
 
 def test_a_provider_moves_flip_to_its_balance_on_the_chain() -> None:
+    """Move a provider's FLIP to its account only with rewards active, funds and role, and no safe mode."""
     market = Market()
 
     def move(amount: int) -> str:

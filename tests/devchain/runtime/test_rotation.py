@@ -36,10 +36,12 @@ HOUSEKEEPING = ("System.", "ChainTracking.", "DeficitRecorded")
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
 def force(broker: Swapper) -> str:
+    """Force a rotation as governance; return the outcome."""
     return broker.dev("as_governance", call=("Validator", "force_rotation"))
 
 
@@ -55,14 +57,17 @@ def names(broker: Swapper) -> list[str]:
 
 
 def of(pallet: str, *events: str) -> list[str]:
+    """Return the full names of events of a pallet."""
     return [f"{pallet}.{name}" for name in events]
 
 
 def evm(*events: str) -> list[str]:
+    """Return the full names of events of the EVM signer."""
     return of("EvmThresholdSigner", *events)
 
 
 def each_signer(event: str) -> list[str]:
+    """Return the full name of an event for each signer."""
     return [f"{crypto}ThresholdSigner.{event}" for crypto in ("Evm", "Polkadot", "Bitcoin", "Solana")]
 
 
@@ -73,10 +78,12 @@ def phases(broker: Swapper) -> list[str]:
 
 
 def compressed(key: dict[str, Any]) -> bytes:
+    """Return an EVM key in 33 bytes."""
     return (b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2") + key["pub_key_x"]
 
 
 def test_the_steps_of_a_rotation_come_in_the_chains_order(broker: Swapper) -> None:
+    """Take each step of a rotation in the official order of blocks and events."""
     validators, bond = broker.world.stored("Validator", "CurrentAuthorities"), 50_000 * ETHER
     assert force(broker) == "Ok"
     assert names(broker) == [
@@ -174,6 +181,7 @@ def test_the_steps_of_a_rotation_come_in_the_chains_order(broker: Swapper) -> No
 def test_the_old_key_has_the_key_manager_take_the_new_one(
     broker: Swapper, chain: str, contracts: EvmAddresses
 ) -> None:
+    """Sign the key manager's change to the new key with the old one, on every EVM chain."""
     old, new = asdict(evm_key()), asdict(evm_key(2))
     assert old != new
     assert force(broker) == "Ok"
@@ -200,6 +208,7 @@ def test_the_old_key_has_the_key_manager_take_the_new_one(
 
 
 def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
+    """Answer with the new keys once the epoch begins, and with the old ones until then."""
     api = broker.world.api
     channel = broker.opened(**request("Btc", "Eth"))
     assert broker.submit("Swapping", "open_private_btc_channel") == "Ok"
@@ -240,6 +249,7 @@ def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
 
 
 def test_an_epoch_that_is_over_rotates_the_keys_where_the_chain_says_so() -> None:
+    """Rotate the keys at the end of an epoch where genesis says so, one rotation at a time."""
     broker = Swapper(config=DevGenesis(epoch_blocks=6, rotate_keys=True))
     until(broker, "AuctionCompleted")
     assert (broker.world.header.number, phases(broker)) == (6, ["KeygensInProgress"])
@@ -254,6 +264,7 @@ def test_an_epoch_that_is_over_rotates_the_keys_where_the_chain_says_so() -> Non
 
 
 def test_later_broadcasts_wait_for_the_rotation_and_it_for_earlier_ones(broker: Swapper) -> None:
+    """Order broadcasts around a rotation: earlier ones, then its own, then later ones by the new key."""
     hold(broker)
     broker.deposit("Btc", "Eth", BITCOIN)
     earlier = until(broker, "TransactionBroadcastRequest")["broadcast_id"]
@@ -285,6 +296,7 @@ def test_later_broadcasts_wait_for_the_rotation_and_it_for_earlier_ones(broker: 
 
 
 def test_a_signature_of_a_key_that_the_chain_has_no_more_is_made_anew() -> None:
+    """Sign again where the chain no longer has the signature's key; both ids lead to the broadcast."""
     broker = Swapper(config=DevGenesis(authorities=dev_authorities(3)))
     rotate(broker)
     hold(broker)
@@ -335,6 +347,7 @@ def test_a_call_that_anybody_may_send_is_signed_anew_by_the_new_key(broker: Swap
 
 
 def test_a_key_that_is_not_tried_in_time_is_generated_again(broker: Swapper) -> None:
+    """Generate a key again that was not verified in time; the old epoch goes on until then."""
     assert force(broker) == "Ok"
     for _ in range(11):
         broker.world.block(extra=[(SILENT, b"")])
@@ -348,6 +361,8 @@ def test_a_key_that_is_not_tried_in_time_is_generated_again(broker: Swapper) -> 
 
 
 def test_safe_mode_allows_no_rotation_and_ends_one(broker: Swapper) -> None:
+    """Abort a rotation when safe mode begins, and allow none until it ends."""
+
     def switch(code: str) -> None:
         call = ("Environment", ("update_safe_mode", {"update": code}))
         assert broker.dev("as_governance", call=call) == "Ok"
@@ -363,6 +378,7 @@ def test_safe_mode_allows_no_rotation_and_ends_one(broker: Swapper) -> None:
 
 
 def test_epochs_that_end_by_themselves_keep_the_keys_of_the_last_rotation(broker: Swapper) -> None:
+    """Keep the keys of the last rotation in epochs that end without one."""
     rotate(broker)
     assert broker.dev("end_epoch") == "Ok"
     assert broker.dev("end_epoch") == "Ok"  # the epoch has begun in this block
@@ -390,6 +406,7 @@ def outputs(broker: Swapper) -> list[tuple[bytes, int]]:
 
 
 def test_outputs_of_the_old_key_are_moved_to_the_new_one_and_older_ones_given_up(broker: Swapper) -> None:
+    """Move outputs of the previous key to the new one, and discard those of keys before."""
     address = broker.opened(**request("Btc", "Eth"))["deposit_address"]
     ((key, amount),) = outputs(broker)
     assert key == bitcoin_public_key()
@@ -406,6 +423,7 @@ def test_outputs_of_the_old_key_are_moved_to_the_new_one_and_older_ones_given_up
 
 
 def test_addresses_made_in_advance_are_of_the_present_key(broker: Swapper) -> None:
+    """Derive preallocated addresses anew from the present key after a rotation."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).MaximumPreallocatedChannels.put("Broker", 2)
     broker.opened(**request("Btc", "Eth"))

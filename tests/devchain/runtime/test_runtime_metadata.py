@@ -28,17 +28,20 @@ EXCEPTIONS = {
 
 @pytest.fixture(scope="module")
 def ours() -> Metadata:
+    """Return the metadata of the development runtime's release 2.2.3."""
     return DevRuntime(RELEASES["2.2.3"]).composition.service(Executive).metadata(15)
 
 
 @pytest.fixture(scope="module")
 def comparison(ours: Metadata, metadata_v15: bytes) -> Comparison:
+    """Return the comparison of both runtimes' metadata."""
     return Comparison(ours, decode_metadata(metadata_v15))
 
 
 def test_every_call_event_error_storage_item_constant_and_api_is_theirs(
     comparison: Comparison,
 ) -> None:
+    """Declare each pallet, extension and API as the official 2.2.3 does; each exception has its reason."""
     differences = [*comparison.pallets(), *comparison.extrinsic(), *comparison.apis()]
     unexplained = [line for line in differences if not line.startswith(tuple(EXCEPTIONS))]
     assert unexplained == []
@@ -46,11 +49,13 @@ def test_every_call_event_error_storage_item_constant_and_api_is_theirs(
 
 
 def test_no_question_has_two_answers(ours: Metadata) -> None:
+    """Name each method of a runtime API once: a call by name would be ambiguous."""
     names = [f"{api.name}_{method.name}" for api in ours.apis for method in api.methods]
     assert sorted(names) == sorted(set(names))
 
 
 def test_the_comparison_sees_a_difference(ours: Metadata, metadata_v15: bytes) -> None:
+    """Find no difference of a runtime from itself, and many where both sides are swapped."""
     theirs = decode_metadata(metadata_v15)
     assert list(Comparison(theirs, theirs).pallets()) == []
     backwards = list(Comparison(theirs, ours).pallets())
@@ -69,6 +74,7 @@ def absent(rows: list[tuple[list[str], list[str]]], pallet: str, name: str) -> l
 
 
 def test_each_call_that_is_not_there_is_in_the_list_of_those(ours: Metadata, metadata_v15: bytes) -> None:
+    """List every missing call once in the design page, and no call there that exists."""
     table = DESIGN.read_text().partition("### Calls that are not there")[2].partition("\n\n| pallet |")[2]
     lines = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
     rows = [tuple([word.strip() for word in cell.split(",")] for cell in line[1:3]) for line in lines]
@@ -80,6 +86,7 @@ def test_each_call_that_is_not_there_is_in_the_list_of_those(ours: Metadata, met
 
 
 def calls_of(metadata: Metadata) -> list[tuple[str, str]]:
+    """Return pallet and name of each call."""
     types = metadata.registry.type
     return [
         (pallet.name, call.name)
@@ -91,6 +98,7 @@ def calls_of(metadata: Metadata) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("version", [14, 15])
 def test_the_metadata_reads_back_as_it_was_written(version: int) -> None:
+    """Decode the metadata that was encoded, in both versions, to equal types, APIs and pallets."""
     made = DevRuntime().composition.service(Executive).metadata(version)
     read = decode_metadata(encode_metadata(made))
     assert (read.version, read.apis, read.registry) == (version, made.apis, made.registry)
@@ -100,6 +108,7 @@ def test_the_metadata_reads_back_as_it_was_written(version: int) -> None:
 
 
 def test_another_implementation_reads_it_too(ours: Metadata) -> None:
+    """Encode metadata that another implementation decodes to the same types and pallets."""
     bt_decode = pytest.importorskip("bt_decode")
     encoded = encode_metadata(ours)
     option = b"\1" + encode_compact(len(encoded)) + encoded

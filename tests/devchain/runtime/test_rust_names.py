@@ -29,6 +29,7 @@ KEYWORDS = frozenset(_WORDS.split())
 
 @cache
 def metadata_of(release: str) -> Metadata:
+    """Return the metadata of a release."""
     return DevRuntime(RELEASES[release]).composition.service(Executive).metadata(15)
 
 
@@ -60,6 +61,7 @@ def names_of(metadata: Metadata) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_no_name_is_a_keyword_of_rust(release: str) -> None:
+    """Use no keyword of Rust as a name: generated code would not compile."""
     names = list(names_of(metadata_of(release)))
     assert len(names) > 5_000
     assert [(where, name) for where, name in names if name in KEYWORDS] == []
@@ -82,6 +84,7 @@ def contained(metadata: Metadata, number: int) -> Iterator[int]:
 
 
 def is_boxed(field: Field) -> bool:
+    """Return whether a field's type stands in a box."""
     return "Box<" in (field.type_name or "")
 
 
@@ -105,6 +108,7 @@ def unsized_types(metadata: Metadata) -> list[str]:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_each_type_has_a_size(release: str) -> None:
+    """Give each type a size: one that contains itself without a box would not compile in Rust."""
     assert unsized_types(metadata_of(release)) == []
 
 
@@ -123,6 +127,7 @@ def boxed_arguments(metadata: Metadata) -> set[str]:
 
 
 def test_the_boxes_are_those_of_the_recorded_runtime(metadata_v15: bytes) -> None:
+    """Put in boxes what the official runtime has in boxes, and the calls that contain calls."""
     theirs, ours = boxed_arguments(decode_metadata(metadata_v15)), boxed_arguments(metadata_of("2.2.3"))
     assert {name for name in ours if not name.startswith("Dev.")} <= theirs
     assert {"Environment.non_native_signed_call.chainflip_extrinsic"} <= ours

@@ -29,10 +29,12 @@ SWAPPED = [
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
 def solana(amount: int, **changes: Any) -> tuple[str, Any]:
+    """Return the source parameters of a vault swap from Solana."""
     return "Solana", {
         "from": address_on("Solana"),
         "seed": b"\x01" * 32,
@@ -43,6 +45,7 @@ def solana(amount: int, **changes: Any) -> tuple[str, Any]:
 
 
 def test_ether_sent_to_the_vault_is_swapped_without_an_ingress_fee(broker: Swapper) -> None:
+    """Swap ether sent to the vault without an ingress fee, with the broker and terms of its calldata."""
     assert send(broker, transaction(broker, evm("Ethereum", ETHER), "Eth", "Btc")) == "Ok"
     assert broker.happened() == [*SWAPPED, "EthereumIngressEgress.DepositFinalised"]
     finalised, requested = broker.event("DepositFinalised"), broker.event("SwapRequested")
@@ -81,6 +84,7 @@ def test_ether_sent_to_the_vault_is_swapped_without_an_ingress_fee(broker: Swapp
 
 
 def test_a_token_is_swapped_as_the_call_says_with_chunks_and_affiliates(broker: Swapper) -> None:
+    """Swap a token in the chunks and with the affiliates that its calldata names."""
     assert broker.swapping("register_affiliate", withdrawal_address=b"\x01" * 20) == "Ok"
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
     details = transaction(
@@ -108,6 +112,7 @@ def test_a_token_is_swapped_as_the_call_says_with_chunks_and_affiliates(broker: 
 
 
 def test_a_message_travels_with_the_sender(broker: Swapper) -> None:
+    """Send a message on with its sender's address, which the receiver may check."""
     message = ccm(b"\x01\x02")
     details = transaction(broker, evm("Ethereum", ETHER), "Eth", "ArbEth", channel_metadata=message)
     assert details[1]["details"]["calldata"][:4].hex() == "07933dd2"
@@ -125,6 +130,7 @@ def test_a_message_travels_with_the_sender(broker: Swapper) -> None:
 
 @pytest.mark.parametrize(("asset", "amount"), [("Trx", 100 * 10**6), ("TrxUsdt", 20 * USDC)])
 def test_trons_note_tells_the_swap_beside_the_transfer(broker: Swapper, asset: str, amount: int) -> None:
+    """Read the terms of a vault swap on Tron from the note of its transfer."""
     details = transaction(broker, evm("Tron", amount), asset, "Btc")
     assert send(broker, details) == "Ok"
     finalised = broker.event("DepositFinalised")
@@ -136,6 +142,7 @@ def test_trons_note_tells_the_swap_beside_the_transfer(broker: Swapper, asset: s
 def test_solanas_instruction_leaves_an_account_that_tells_the_swap(
     broker: Swapper, asset: str, amount: int
 ) -> None:
+    """Witness a vault swap on Solana by the event account that its instruction creates."""
     chain, details = transaction(broker, solana(amount), asset, "Eth")
     instruction, known = details["instruction"], solana_environment()
     assert instruction["program_id"] == known.swap_endpoint_program
@@ -157,6 +164,7 @@ def test_solanas_instruction_leaves_an_account_that_tells_the_swap(
 
 
 def test_solanas_instruction_reads_back(broker: Swapper) -> None:
+    """Decode Solana's instruction to the parameters that it was encoded from."""
     extra = solana(10**8, max_oracle_price_slippage=50)
     dca = {"number_of_chunks": 2, "chunk_interval": 3}
     message = ccm(b"\x05")
@@ -172,6 +180,7 @@ def test_solanas_instruction_reads_back(broker: Swapper) -> None:
 
 
 def test_a_private_bitcoin_channel_is_opened_used_and_closed(broker: Swapper) -> None:
+    """Swap a deposit on a private Bitcoin channel by its payload's terms, until the channel is closed."""
     chain, details = opened(broker)
     assert broker.event("PrivateBrokerChannelOpened") == {"broker_id": broker.account, "channel_id": 1}
     assert send(broker, (chain, details), amount=BITCOIN, sender=address_on("Bitcoin")) == "Ok"
@@ -201,6 +210,7 @@ def test_a_private_bitcoin_channel_is_opened_used_and_closed(broker: Swapper) ->
 
 
 def test_a_price_that_is_not_met_brings_the_bitcoin_back(broker: Swapper) -> None:
+    """Refund bitcoin whose swap misses its price, less the fees, to the satoshi."""
     terms = ("Bitcoin", TERMS[1] | {"min_output_amount": 1_000 * ETHER, "retry_duration": 0})
     assert broker.swapping("open_private_btc_channel") == "Ok"
     details = transaction(broker, terms, "Btc", "Eth")
@@ -215,6 +225,7 @@ def test_a_price_that_is_not_met_brings_the_bitcoin_back(broker: Swapper) -> Non
 
 
 def test_a_vault_swap_is_boosted(broker: Swapper) -> None:
+    """Boost a vault swap before it is final, and credit the boosters when it is."""
     assert broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN) == "Ok"
     details = opened(broker, boost_fee=10)
     sent = {"amount": BITCOIN, "sender": address_on("Bitcoin")}
@@ -236,6 +247,7 @@ def test_a_vault_swap_is_boosted(broker: Swapper) -> None:
 
 
 def test_a_vault_swap_waits_for_its_boost(broker: Swapper) -> None:
+    """Boost a vault swap only after the delay that governance set."""
     update = ("SetBoostDelayBitcoin", {"delay_blocks": 2})
     governed = ("BitcoinIngressEgress", ("update_pallet_config", {"updates": [update]}))
     assert broker.dev("as_governance", call=governed) == "Ok"
@@ -276,12 +288,14 @@ def changed(details: Any, old: bytes, new: bytes) -> Any:
 
 
 def test_a_broker_that_is_none_sends_the_money_back(broker: Swapper) -> None:
+    """Refund a vault swap that names no broker, and emit the unknown account."""
     details = transaction(broker, evm("Ethereum", ETHER), "Eth", "Sol")
     sent_back(broker, changed(details, broker.account, BOB.account), "InvalidBrokerFees")
     assert broker.event("UnknownBroker") == {"broker_id": BOB.account}
 
 
 def test_an_unknown_affiliate_is_left_out_and_the_brokers_minimum_is_taken(broker: Swapper) -> None:
+    """Leave out an affiliate that is gone, and raise the commission to the broker's minimum."""
     assert broker.swapping("register_affiliate", withdrawal_address=b"\x01" * 20) == "Ok"
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
     fees = [{"account": affiliate, "bps": 20}]
@@ -294,6 +308,7 @@ def test_an_unknown_affiliate_is_left_out_and_the_brokers_minimum_is_taken(broke
 
 
 def test_limits_that_have_changed_since_send_the_money_back(broker: Swapper) -> None:
+    """Refund a vault swap whose chunks or retry duration the chain no longer allows."""
     dca = {"number_of_chunks": 3, "chunk_interval": 2}
     details = transaction(broker, evm("Ethereum", ETHER), "Eth", "Sol", dca_parameters=dca)
     later = changed(details, b"\1" + (3).to_bytes(4, "little"), b"\1" + bytes(4))
@@ -306,6 +321,7 @@ def test_limits_that_have_changed_since_send_the_money_back(broker: Swapper) -> 
 
 
 def test_money_without_a_way_back_stays(broker: Swapper) -> None:
+    """Keep bitcoin whose payload cannot be read or whose sender is unknown: there is no address to refund."""
     chain, details = opened(broker)
     unreadable = (chain, details | {"nulldata_payload": b"\x09"})
     assert send(broker, unreadable, amount=BITCOIN, sender=address_on("Bitcoin")) == "Ok"
@@ -317,6 +333,7 @@ def test_money_without_a_way_back_stays(broker: Swapper) -> None:
 
 
 def test_a_too_small_deposit_and_one_that_a_broker_rejects_are_not_swapped(broker: Swapper) -> None:
+    """Fail a vault swap below the minimum, and refund one that its broker rejected, less the fee."""
     assert send(broker, transaction(broker, evm("Ethereum", 5), "Eth", "Sol")) == "Ok"
     failed = broker.event("DepositFailed")
     assert failed["reason"] == "BelowMinimumDeposit"
@@ -345,6 +362,7 @@ def marked_on_solana(broker: Swapper, height: int) -> None:
 
 
 def test_a_marked_vault_swap_on_solana_is_sent_back(broker: Swapper) -> None:
+    """Refund a marked vault swap on Solana, which is identified by event account and height."""
     marked_on_solana(broker, 0)
     height = broker.event("DepositFinalised")["block_height"]
     again = Swapper()
@@ -358,6 +376,7 @@ def test_a_marked_vault_swap_on_solana_is_sent_back(broker: Swapper) -> None:
 
 
 def test_a_marked_channel_deposit_on_solana_is_named_by_the_channels_address(broker: Swapper) -> None:
+    """Identify a deposit on a Solana channel by the channel's address when it is marked."""
     address = broker.opened(**request("Sol", "Eth"))["deposit_address"]
     mark = "mark_transaction_for_rejection"
     assert broker.submit("SolanaIngressEgress", mark, tx_id=(address[1], 0)) == "Ok"
@@ -365,6 +384,7 @@ def test_a_marked_channel_deposit_on_solana_is_named_by_the_channels_address(bro
 
 
 def test_a_transaction_that_the_authorities_would_not_notice_is_an_error(broker: Swapper) -> None:
+    """Refuse to witness a transaction that authorities would not: wrong contract, data, amount or chain."""
     chain, inner = transaction(broker, evm("Ethereum", ETHER), "Eth", "Sol")
     elsewhere = (chain, {"details": inner["details"] | {"to": b"\x01" * 20}})
     garbled = (chain, {"details": inner["details"] | {"calldata": inner["details"]["calldata"][:-40]}})
@@ -381,6 +401,7 @@ def test_a_transaction_that_the_authorities_would_not_notice_is_an_error(broker:
 
 
 def test_a_witnessed_deposit_is_listed_in_its_block_only(broker: Swapper) -> None:
+    """List a vault deposit as witnessed in its own block only."""
     details = opened(broker)
     sent = {"amount": BITCOIN, "sender": address_on("Bitcoin")}
     assert send(broker, details, **sent, is_final=False) == "Ok"

@@ -24,31 +24,38 @@ class Owner(Broker):
     """Alice, who is a broker and has accounts of her own."""
 
     def spawn(self, index: int = 0, amount: int = 10 * FLIP, pair: Keypair = ALICE) -> str:
+        """Create a sub-account; return the outcome."""
         arguments = {"sub_account_index": index, "initial_amount": amount}
         return self.submit("AccountRoles", "spawn_sub_account", pair, **arguments)
 
     def as_sub_account(self, pallet: str, name: str, index: int = 0, /, **arguments: Any) -> str:
+        """Make a call as a sub-account; return the outcome."""
         call = (pallet, (name, arguments) if arguments else name)
         return self.submit("AccountRoles", "as_sub_account", sub_account_index=index, call=call)
 
     def give(self, amount: Any, to: bytes = BOB.account, address: bytes | None = None) -> str:
+        """Rebalance FLIP from Charlie to another account; return the outcome."""
         arguments = {"recipient_account_id": to, "redemption_address": address, "amount": amount}
         return self.submit("Funding", "rebalance", CHARLIE, **arguments)
 
     def flip(self, account: bytes) -> int:
+        """Return the FLIP of an account."""
         balance: int = self.world.stored("Flip", "Account", account)["balance"]
         return balance
 
     def restricted(self, account: bytes) -> dict[bytes, int]:
+        """Return the restricted FLIP of an account by address."""
         return dict(self.world.stored("Funding", "RestrictedBalances", account))
 
 
 @pytest.fixture
 def owner() -> Owner:
+    """Return a broker on a new chain."""
     return Owner()
 
 
 def test_a_sub_account_is_made_from_its_owners_flip(owner: Owner) -> None:
+    """Create a sub-account from its owner's FLIP, bound to the owner's redeem address."""
     assert owner.submit("Funding", "bind_redeem_address", address=ADDRESS) == "Ok"
     before = owner.flip(ALICE.account)
     assert owner.spawn() == "Ok"
@@ -66,6 +73,7 @@ def test_a_sub_account_is_made_from_its_owners_flip(owner: Owner) -> None:
 
 
 def test_it_is_used_like_any_other_and_its_owner_pays(owner: Owner) -> None:
+    """Call as a sub-account with its own role; the owner pays and uses its nonce."""
     assert owner.spawn() == "Ok"
     assert owner.as_sub_account("LiquidityProvider", "register_lp_account") == "Ok"
     assert owner.event("SubAccountCallExecuted")["sub_account_id"] == FIRST
@@ -87,6 +95,7 @@ def test_it_is_used_like_any_other_and_its_owner_pays(owner: Owner) -> None:
     ],
 )
 def test_one_that_cannot_be_made(owner: Owner, arguments: dict[str, int], error: str) -> None:
+    """Refuse a sub-account with too little or too much FLIP or a used index, and create nothing."""
     assert owner.spawn() == "Ok"
     assert owner.spawn(**({"index": 5} | arguments)) == error
     fifth = blake2_256(b"chainflip/subaccount" + ALICE.account + b"\x05")
@@ -94,6 +103,7 @@ def test_one_that_cannot_be_made(owner: Owner, arguments: dict[str, int], error:
 
 
 def test_it_has_none_of_its_own(owner: Owner) -> None:
+    """Refuse a sub-account of a sub-account."""
     assert owner.spawn() == "Ok"
     inner = {"sub_account_index": 0, "initial_amount": FLIP}
     refused = owner.as_sub_account("AccountRoles", "spawn_sub_account", **inner)
@@ -101,6 +111,7 @@ def test_it_has_none_of_its_own(owner: Owner) -> None:
 
 
 def test_it_ends_when_its_last_flip_goes_back_and_frees_its_owner(owner: Owner) -> None:
+    """Remove a sub-account that returns its last FLIP, and release its owner's consumer."""
     assert owner.spawn() == "Ok"
     consumers = owner.world.stored("System", "Account", ALICE.account)["consumers"]
     back = {"recipient_account_id": ALICE.account, "redemption_address": None, "amount": "Max"}
@@ -114,6 +125,7 @@ def test_it_ends_when_its_last_flip_goes_back_and_frees_its_owner(owner: Owner) 
 
 
 def test_flip_is_given_to_another_account(owner: Owner) -> None:
+    """Rebalance FLIP to another account, with both in the event."""
     before = owner.flip(BOB.account)
     assert owner.give(("Exact", 5 * FLIP)) == "Ok"
     assert owner.event("Rebalance") == {
@@ -125,6 +137,7 @@ def test_flip_is_given_to_another_account(owner: Owner) -> None:
 
 
 def test_transfers_that_the_chain_refuses(owner: Owner) -> None:
+    """Refuse a rebalance that breaks a limit, a bond or a binding of either account."""
     owned = owner.flip(CHARLIE.account)
     assert owner.give("Max", b"\x77" * 32) == "Funding.AccountMustExist"
     assert owner.give(("Exact", FLIP - 1)) == "Funding.MinimumRebalanceAmount"
@@ -141,11 +154,13 @@ def test_transfers_that_the_chain_refuses(owner: Owner) -> None:
 
 
 def test_who_gives_all_is_gone(owner: Owner) -> None:
+    """Remove an account that gives away all of its FLIP."""
     assert owner.give("Max") == "Ok"
     assert owner.event("KilledAccount") == {"account": CHARLIE.account}
 
 
 def test_a_restricted_balance_stays_restricted(owner: Owner) -> None:
+    """Keep restricted FLIP restricted on the account that receives it."""
     with owner.arranging() as runtime:
         accounts = runtime.pallet(FundedAccounts)
         owned = runtime.pallet(Flip).balance(CHARLIE.account)

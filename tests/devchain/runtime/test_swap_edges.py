@@ -25,10 +25,12 @@ IMPOSSIBLE = 2**200
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker on a new chain."""
     return Swapper()
 
 
 def safe_mode(broker: Swapper, member: str, switch: str, on: bool) -> None:
+    """Set a switch of safe mode."""
     with broker.arranging() as runtime:
         environment = runtime.pallet(EnvironmentStorage)
         modes = environment.RuntimeSafeMode.get()
@@ -60,6 +62,7 @@ def price_for(output: int, amount: int) -> int:
 def test_an_output_equal_to_the_least_is_enough_and_one_unit_less_is_not(
     broker: Swapper, more: int, runs: bool
 ) -> None:
+    """Execute a swap whose output equals its minimum, and abort it for one unit more."""
     amount = ETHER - ETH_INGRESS
     stable = broker.pool("Eth").swap("base", amount).output
     network = share(1_000, stable)
@@ -77,6 +80,7 @@ def test_an_output_equal_to_the_least_is_enough_and_one_unit_less_is_not(
 
 
 def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first(broker: Swapper) -> None:
+    """Take the last of equal swaps out of a batch first when the pool cannot execute them all."""
     broker.dev("set_pool", asset="Eth", price=None, depth=0)
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
@@ -110,6 +114,7 @@ def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: S
 
 
 def test_a_refund_that_its_fee_eats_up_is_not_sent(broker: Swapper) -> None:
+    """Send no refund where its fee takes all; the network gets the amount."""
     with broker.arranging() as runtime:
         runtime.pallet(SwappingStorage).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     limits = refund("Bitcoin", retry_duration=0, min_price=IMPOSSIBLE)
@@ -124,6 +129,7 @@ def test_a_refund_that_its_fee_eats_up_is_not_sent(broker: Swapper) -> None:
 
 
 def test_the_fee_of_a_refund_in_flip_is_swapped_like_any_other(broker: Swapper) -> None:
+    """Swap a refund's fee in FLIP as that of any other asset, and burn what it buys."""
     limits = refund("Ethereum", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Flip", "Usdc", 1_000 * ETHER, refund_parameters=limits)
     broker.blocks(2)
@@ -141,6 +147,7 @@ def test_the_fee_of_a_refund_in_flip_is_swapped_like_any_other(broker: Swapper) 
 def test_a_deposit_counts_up_to_the_last_block_of_its_channel(
     broker: Swapper, after: int, outcome: str
 ) -> None:
+    """Count a deposit in the last block of its channel, and refuse it one block later."""
     address = broker.opened(**request("Btc", "Eth"))["deposit_address"]
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Bitcoin"])
@@ -156,6 +163,7 @@ def test_a_deposit_counts_up_to_the_last_block_of_its_channel(
 
 
 def test_a_refund_may_carry_a_message_and_pays_for_it(broker: Swapper) -> None:
+    """Send a refund with the message that its request asks for, and charge the message's gas."""
     back = ccm(b"back") | {"gas_budget": 50_000}
     limits = refund("Ethereum", retry_duration=0, min_price=IMPOSSIBLE, refund_ccm_metadata=back)
     broker.deposit("Eth", "Btc", ETHER, refund_parameters=limits)
@@ -171,6 +179,7 @@ def test_a_refund_may_carry_a_message_and_pays_for_it(broker: Swapper) -> None:
 
 
 def test_a_message_goes_with_the_output_and_not_with_the_refund(broker: Swapper) -> None:
+    """Send the message with the output only; the refund of the other chunks goes without it."""
     fair = ((86_500 * USDC) << 128) // BITCOIN * 98 // 100
     limits = refund("Bitcoin", retry_duration=0, min_price=fair)
     pieces = {"number_of_chunks": 2, "chunk_interval": 3}
@@ -190,6 +199,7 @@ def test_a_message_goes_with_the_output_and_not_with_the_refund(broker: Swapper)
 
 
 def test_the_remainder_of_a_division_is_in_the_last_chunks(broker: Swapper) -> None:
+    """Add the remainder of a division to the last chunks, so that the sum is exact."""
     pieces = {"number_of_chunks": 4, "chunk_interval": 2}
     broker.deposit("Btc", "Usdc", BITCOIN + 390 + 3, dca_parameters=pieces)
     chunks = [broker.event("SwapScheduled")["input_amount"]]
@@ -220,6 +230,7 @@ def test_a_failing_chunk_keeps_the_one_behind_it_at_its_distance(broker: Swapper
 
 
 def test_switching_swaps_off_keeps_the_distance_of_chunks_too(broker: Swapper) -> None:
+    """Keep the distance between chunks when safe mode postpones them."""
     pieces = {"number_of_chunks": 5, "chunk_interval": 1}
     broker.deposit("Eth", "Usdc", 5 * ETHER, dca_parameters=pieces)
     due = broker.world.header.number + 2
@@ -233,6 +244,7 @@ def test_switching_swaps_off_keeps_the_distance_of_chunks_too(broker: Swapper) -
 
 
 def test_a_delay_of_no_blocks_is_one(broker: Swapper) -> None:
+    """Retry a block later where the retry delay is zero: the same block would never end."""
     with broker.arranging() as runtime:
         runtime.pallet(SwappingStorage).SwapRetryDelay.put(0)
     limits = refund("Ethereum", retry_duration=1, min_price=IMPOSSIBLE)
@@ -261,6 +273,7 @@ def test_chunks_are_counted_by_all_that_was_paid(broker: Swapper) -> None:
 def test_the_second_leg_of_a_scheduled_swap_is_listed_at_the_pools_price_without_the_network_fee(
     broker: Swapper,
 ) -> None:
+    """List the second leg of a scheduled swap at the pool's or the oracle's price, less the network fee."""
     broker.deposit("Eth", "Btc", ETHER)
     ((sold, at),) = broker.world.api("CustomRuntimeApi_cf_scheduled_swaps", "Eth", "Usdc")
     ((bought, _),) = broker.world.api("CustomRuntimeApi_cf_scheduled_swaps", "Btc", "Usdc")
@@ -282,6 +295,7 @@ def test_the_second_leg_of_a_scheduled_swap_is_listed_at_the_pools_price_without
 
 
 def test_a_pool_without_usdc_has_no_scheduled_swaps_to_tell(broker: Swapper) -> None:
+    """Trap on a question for scheduled swaps of a pair without USDC, with the official text."""
     for base, quote, fault in (
         ("Eth", "Btc", "Only USDC is supported as quote asset\n  left: Btc\n right: Usdc"),
         ("Usdc", "Usdc", "base and quote asset must be different\n  left: Usdc\n right: Usdc"),

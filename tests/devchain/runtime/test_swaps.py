@@ -25,6 +25,7 @@ IMPOSSIBLE = 2**200  # more of the output for one unit of the input than there i
 
 @pytest.fixture
 def broker() -> Swapper:
+    """Return a broker whose block events leave out those of transport."""
     return SwapsOnly()
 
 
@@ -35,6 +36,7 @@ def part(millionths: int, amount: int) -> int:
 
 
 def error_of(broker: Swapper, pallet: str, name: str) -> Any:
+    """Return an error of a pallet as an event has it."""
     runtime = broker.world.runtime.composition
     error = getattr(runtime.by_name[pallet].Error, name)
     return "Module", {
@@ -44,6 +46,7 @@ def error_of(broker: Swapper, pallet: str, name: str) -> Any:
 
 
 def test_a_deposit_becomes_a_swap_after_its_fee(broker: Swapper) -> None:
+    """Schedule a swap of a deposit less its ingress fee, two blocks later."""
     opened = broker.opened(**request("Eth", "Btc"))
     assert broker.pay(opened["deposit_address"], "Eth", ETHER) == [
         "EthereumIngressEgress.DepositFetchesScheduled",
@@ -77,6 +80,7 @@ def test_a_deposit_becomes_a_swap_after_its_fee(broker: Swapper) -> None:
 
 
 def test_a_swap_goes_through_usdc_and_pays_everybody(broker: Swapper) -> None:
+    """Swap through USDC, and pay network and broker from there before the second leg."""
     broker.deposit("Eth", "Btc", ETHER)
     ether, bitcoin = broker.pool("Eth"), broker.pool("Btc")
     assert broker.blocks(1) == [[]]
@@ -120,6 +124,7 @@ def test_a_swap_goes_through_usdc_and_pays_everybody(broker: Swapper) -> None:
 
 
 def test_a_token_pays_for_its_transport_by_a_swap_of_its_own(broker: Swapper) -> None:
+    """Swap a token's ingress fee for gas in a swap of its own, without a broker fee or minimum."""
     assert broker.deposit("Usdc", "Flip", 1_000 * USDC) == [
         "EthereumIngressEgress.DepositFetchesScheduled",
         "Swapping.SwapRequested",
@@ -151,6 +156,7 @@ def test_a_token_pays_for_its_transport_by_a_swap_of_its_own(broker: Swapper) ->
 
 
 def test_a_small_swap_pays_the_least_network_fee(broker: Swapper) -> None:
+    """Charge the minimum network fee to a small swap."""
     broker.deposit("Usdc", "ArbUsdc", 100 * USDC)
     broker.blocks(2)
     (executed,) = [event for event in broker.all_of("SwapExecuted") if event["output_asset"] == "ArbUsdc"]
@@ -158,6 +164,7 @@ def test_a_small_swap_pays_the_least_network_fee(broker: Swapper) -> None:
 
 
 def test_swaps_of_a_block_share_one_price(broker: Swapper) -> None:
+    """Execute the swaps of a block and direction together, at one price for all."""
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
         runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", 10 * ETHER, None)
@@ -178,6 +185,7 @@ def test_swaps_of_a_block_share_one_price(broker: Swapper) -> None:
 
 
 def test_affiliates_earn_their_part_and_withdraw_it(broker: Swapper) -> None:
+    """Credit affiliates their part of the commission, which they withdraw to their own address."""
     assert broker.swapping("register_affiliate", withdrawal_address=b"\x11" * 20) == "Ok"
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
     broker.deposit("Eth", "Btc", ETHER, affiliate_fees=[{"account": affiliate, "bps": 25}])
@@ -200,6 +208,7 @@ def test_affiliates_earn_their_part_and_withdraw_it(broker: Swapper) -> None:
 
 
 def test_too_small_a_deposit_is_kept_and_the_channel_stays(broker: Swapper) -> None:
+    """Keep a deposit below the minimum, and the channel open for the next one."""
     opened = broker.opened(**request("Eth", "Btc"))
     assert broker.pay(opened["deposit_address"], "Eth", 4 * 10**15 - 1) == [
         "EthereumIngressEgress.DepositFailed"
@@ -213,6 +222,7 @@ def test_too_small_a_deposit_is_kept_and_the_channel_stays(broker: Swapper) -> N
 
 
 def test_another_asset_of_the_chain_is_swapped_as_that_asset(broker: Swapper) -> None:
+    """Swap another asset of the channel's chain as the asset that it is."""
     opened = broker.opened(**request("Eth", "Btc"))
     broker.pay(opened["deposit_address"], "Usdc", 500 * USDC)
     assert broker.event("DepositFinalised")["asset"] == "Usdc"
@@ -220,18 +230,21 @@ def test_another_asset_of_the_chain_is_swapped_as_that_asset(broker: Swapper) ->
 
 
 def test_a_deposit_of_an_asset_of_another_chain_is_refused(broker: Swapper) -> None:
+    """Refuse to witness a deposit of an asset of another chain."""
     opened = broker.opened(**request("Eth", "Btc"))
     arguments = {"deposit_address": opened["deposit_address"], "amount": 1, "transaction": None}
     assert broker.dev("witness_deposit", asset="Sol", **arguments) == "Dev.WrongChain"
 
 
 def test_a_deposit_at_an_unknown_address_is_an_error(broker: Swapper) -> None:
+    """Fail a deposit to an unknown address with the runtime's error in the event."""
     assert broker.pay(("Eth", b"\x99" * 20), "Eth", ETHER) == ["EthereumIngressEgress.DepositFailed"]
     reason = error_of(broker, "EthereumIngressEgress", "InvalidDepositAddress")
     assert broker.event("DepositFailed")["reason"] == ("DepositWitnessRejected", reason)
 
 
 def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> None:
+    """Refuse to witness a deposit after its channel expired: no event may follow."""
     opened = broker.opened(**request("Eth", "Btc"))
     address = opened["deposit_address"]
     with broker.arranging() as runtime:
@@ -244,6 +257,7 @@ def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> No
 
 
 def test_a_deposit_while_witnessing_is_disabled_is_witnessed_later(broker: Swapper) -> None:
+    """Witness a deposit later that came while safe mode disabled witnessing, and other chains at once."""
     ours, other = (broker.opened(**request(asset, "Usdc"))["deposit_address"] for asset in ("Eth", "Btc"))
     watch(broker, "ingress_egress_ethereum", on=False)
     assert broker.pay(ours, "Eth", ETHER) == []
@@ -273,6 +287,7 @@ def watch(broker: Swapper, member: str, on: bool) -> None:
     ],
 )
 def test_every_chain_takes_deposits(broker: Swapper, asset: str, amount: int, fee: int) -> None:
+    """Charge the ingress fee of each chain by its own rule."""
     broker.deposit(asset, "Usdc", amount)
     finalised = broker.event("DepositFinalised")
     assert (finalised["amount"], finalised["ingress_fee"]) == (amount, fee)
@@ -285,6 +300,7 @@ def test_every_chain_takes_deposits(broker: Swapper, asset: str, amount: int, fe
 
 
 def test_a_swap_below_its_price_is_tried_again_and_then_refunded(broker: Swapper) -> None:
+    """Retry a swap below its price until the retry duration ends; then refund it less fees."""
     limits = refund("Ethereum", retry_duration=10, min_price=IMPOSSIBLE)
     broker.deposit("Eth", "Btc", ETHER, refund_parameters=limits)
     before = broker.pool("Eth")
@@ -322,12 +338,14 @@ def test_a_swap_below_its_price_is_tried_again_and_then_refunded(broker: Swapper
 
 
 def test_without_retries_the_first_failure_refunds(broker: Swapper) -> None:
+    """Refund at the first failure where the retry duration is zero."""
     limits = refund("Ethereum", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Eth", "Btc", ETHER, refund_parameters=limits)
     assert broker.blocks(2)[-1][0] == "Swapping.SwapAborted"
 
 
 def test_a_price_that_comes_back_in_time_saves_the_swap(broker: Swapper) -> None:
+    """Execute a swap whose price comes back before the retry duration ends."""
     fair = ((86_500 * USDC) << 128) // BITCOIN * 97 // 100
     limits = refund("Bitcoin", retry_duration=100, min_price=fair)
     broker.dev("set_pool", asset="Btc", price=60_000 * USDC, depth=None)
@@ -339,6 +357,7 @@ def test_a_price_that_comes_back_in_time_saves_the_swap(broker: Swapper) -> None
 
 
 def test_one_swap_that_fails_takes_no_other_with_it(broker: Swapper) -> None:
+    """Execute a swap as if alone where another one of its batch fails."""
     picky = refund("Ethereum", min_price=IMPOSSIBLE)
     channels = [
         broker.opened(**request("Eth", "Usdc", **changes))["deposit_address"]
@@ -356,6 +375,7 @@ def test_one_swap_that_fails_takes_no_other_with_it(broker: Swapper) -> None:
 
 
 def test_a_pool_without_liquidity_fails_the_batch_that_needs_it(broker: Swapper) -> None:
+    """Fail the batch that needs a pool without liquidity, and reschedule its swaps."""
     broker.dev("set_pool", asset="Btc", price=None, depth=0)
     broker.deposit("Eth", "Btc", ETHER)
     assert broker.blocks(2)[-1] == ["Swapping.BatchSwapFailed", "Swapping.SwapRescheduled"]
@@ -365,6 +385,7 @@ def test_a_pool_without_liquidity_fails_the_batch_that_needs_it(broker: Swapper)
 
 
 def test_switched_off_swaps_wait(broker: Swapper) -> None:
+    """Reschedule swaps while safe mode disables them."""
     broker.deposit("Eth", "Btc", ETHER)
     with broker.arranging() as runtime:
         environment = runtime.pallet(EnvironmentStorage)
@@ -379,6 +400,7 @@ def test_switched_off_swaps_wait(broker: Swapper) -> None:
 
 
 def test_a_swap_in_pieces_gives_all_of_its_output_at_the_end(broker: Swapper) -> None:
+    """Send the output of all chunks at the end, together; the chunks add up to the deposit."""
     pieces = {"number_of_chunks": 3, "chunk_interval": 4}
     broker.deposit("Eth", "Usdc", 10 * ETHER, dca_parameters=pieces)
     amount = 10 * ETHER - ETH_INGRESS
@@ -399,6 +421,7 @@ def test_a_swap_in_pieces_gives_all_of_its_output_at_the_end(broker: Swapper) ->
 
 
 def test_the_least_network_fee_is_paid_once(broker: Swapper) -> None:
+    """Charge the minimum network fee once for all chunks."""
     pieces = {"number_of_chunks": 4, "chunk_interval": 2}
     broker.deposit("Eth", "Usdc", ETHER // 50, dca_parameters=pieces)
     fees = []
@@ -409,6 +432,7 @@ def test_the_least_network_fee_is_paid_once(broker: Swapper) -> None:
 
 
 def test_with_an_interval_of_one_a_chunk_runs_in_every_block(broker: Swapper) -> None:
+    """Execute a chunk in every block where the interval is one."""
     pieces = {"number_of_chunks": 5, "chunk_interval": 1}
     broker.deposit("Eth", "Usdc", ETHER, dca_parameters=pieces)
     broker.blocks(1)
@@ -418,6 +442,7 @@ def test_with_an_interval_of_one_a_chunk_runs_in_every_block(broker: Swapper) ->
 
 
 def test_a_chunk_that_misses_its_price_ends_the_swap(broker: Swapper) -> None:
+    """End a swap at the chunk that misses its price: send the output so far, refund the others."""
     fair = ((2_800 * USDC) << 128) // ETHER * 98 // 100
     pieces = {"number_of_chunks": 3, "chunk_interval": 3}
     limits = refund("Ethereum", retry_duration=5, min_price=fair)
@@ -446,6 +471,7 @@ def test_a_chunk_that_misses_its_price_ends_the_swap(broker: Swapper) -> None:
 
 
 def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> None:
+    """Reduce the number of chunks until each has the minimum size."""
     with broker.arranging() as runtime:
         runtime.pallet(SwappingStorage).MinimumChunkSize.put("Eth", ETHER // 2)
     broker.deposit("Eth", "Usdc", ETHER, dca_parameters={"number_of_chunks": 100, "chunk_interval": 2})
@@ -457,6 +483,7 @@ def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> 
 
 
 def test_more_than_the_greatest_amount_is_confiscated(broker: Swapper) -> None:
+    """Confiscate what exceeds the maximum amount of a swap."""
     with broker.arranging() as runtime:
         runtime.pallet(SwappingStorage).MaximumSwapAmount.put("Eth", ETHER)
     broker.deposit("Eth", "Usdc", 2 * ETHER)
@@ -467,6 +494,7 @@ def test_more_than_the_greatest_amount_is_confiscated(broker: Swapper) -> None:
 
 
 def test_a_message_goes_with_the_output_and_pays_its_gas(broker: Swapper) -> None:
+    """Send a message with the output, and charge its gas as the egress fee."""
     broker.deposit("Btc", "Eth", BITCOIN, channel_metadata=ccm(b"hello"))
     requested = broker.event("SwapRequested")
     _, kind = requested["request_type"]
@@ -479,6 +507,7 @@ def test_a_message_goes_with_the_output_and_pays_its_gas(broker: Swapper) -> Non
 
 
 def test_an_output_too_small_to_send_stays(broker: Swapper) -> None:
+    """Send no output below the dust limit; the request is complete all the same."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).EgressDustLimit.put("Eth", 10 * ETHER)
     broker.deposit("Btc", "Eth", BITCOIN // 1_000)
@@ -490,6 +519,7 @@ def test_an_output_too_small_to_send_stays(broker: Swapper) -> None:
 
 
 def test_the_networks_earnings_buy_flip_now_and_then(broker: Swapper) -> None:
+    """Buy FLIP with the collected network fees every 100 blocks."""
     broker.deposit("Eth", "Usdc", 10 * ETHER)
     broker.blocks(4)  # the swap, and that of its transport's fee
     earned = broker.world.stored("Swapping", "CollectedNetworkFee")
@@ -509,6 +539,7 @@ def test_the_networks_earnings_buy_flip_now_and_then(broker: Swapper) -> None:
     ("asset", "amount"), [("Btc", 0), ("Btc", 2**64), ("Eth", 2**128 - 1), ("Btc", 2**60 + 1)]
 )
 def test_an_amount_that_no_chain_could_count_is_refused(broker: Swapper, asset: str, amount: int) -> None:
+    """Refuse to witness an amount that the asset's chain cannot hold."""
     address = broker.opened(**request(asset, "Usdc"))["deposit_address"]
     arguments = {"deposit_address": address, "asset": asset, "amount": amount, "transaction": None}
     assert broker.dev("witness_deposit", **arguments) == "Dev.InvalidAmount"
@@ -522,6 +553,7 @@ def test_an_amount_that_no_chain_could_count_is_refused(broker: Swapper, asset: 
 def test_a_pool_that_holds_more_than_there_is_is_refused(
     broker: Swapper, asset: str, price: int | None, depth: int | None
 ) -> None:
+    """Refuse to set a pool beyond the asset's supply, and leave the pools as they are."""
     before = broker.world.stored("LiquidityPools", "Pools", {"assets": {"base": "Btc", "quote": "Usdc"}})
     assert broker.dev("set_pool", asset=asset, price=price, depth=depth) == "Dev.InvalidPool"
     after = broker.world.stored("LiquidityPools", "Pools", {"assets": {"base": "Btc", "quote": "Usdc"}})
@@ -529,6 +561,7 @@ def test_a_pool_that_holds_more_than_there_is_is_refused(
 
 
 def test_the_largest_deposits_of_all_do_no_harm(broker: Swapper) -> None:
+    """Swap the largest deposits without an overflow that would stop the chain."""
     channels = [broker.opened(**request("Eth", "Btc"))["deposit_address"] for _ in range(3)]
     for address in channels:
         broker.pay(address, "Eth", 2**110)
@@ -537,6 +570,7 @@ def test_the_largest_deposits_of_all_do_no_harm(broker: Swapper) -> None:
 
 
 def test_only_the_author_itself_can_see_deposits(broker: Swapper) -> None:
+    """Accept a witnessed deposit from the author alone, neither from a peer nor an account."""
     from cfnode.core.extrinsic import bare_extrinsic
 
     arguments = {"deposit_address": address_on("Ethereum"), "asset": "Eth", "amount": 1, "transaction": None}

@@ -54,6 +54,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def broker() -> Swapper:
+    """Return a broker on a chain of 2.2.9 with known fees of all chains."""
     swapper = Swapper(config=DevGenesis(release="2.2.9"))
     with swapper.arranging() as runtime:
         for chain, tracked in TRACKED.items():
@@ -67,6 +68,7 @@ def broker() -> Swapper:
 def test_the_fee_of_each_kind_of_transport(
     broker: Swapper, asset: str, deposit: int, vault: int, transfer: int, message: int | None
 ) -> None:
+    """Estimate the fee of each kind of transport by the chain's rule, computed here by hand."""
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[ASSETS[asset].chain])
         assert ingress_estimate(pallet, asset) == deposit
@@ -80,6 +82,7 @@ def test_the_fee_of_each_kind_of_transport(
 def test_a_multiplier_scales_all_fees_but_that_of_a_message_on_tron(
     broker: Swapper, asset: str, doubled: bool
 ) -> None:
+    """Scale all fees by the multiplier, except a message's gas on Tron."""
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[ASSETS[asset].chain])
         before = [f(pallet, asset) for f in (ingress_estimate, egress_estimate)]
@@ -95,6 +98,7 @@ def test_a_multiplier_scales_all_fees_but_that_of_a_message_on_tron(
 
 @pytest.mark.parametrize(("chain", "bits"), [("Bitcoin", 64), ("Solana", 64), ("Ethereum", 128)])
 def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
+    """Clamp a fee to what the chain's amounts can hold."""
     swapper = Swapper()
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
@@ -120,11 +124,13 @@ def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
     ],
 )
 def test_no_message_gets_more_gas_than_its_chain_allows(chain: str, budget: int, limit: int) -> None:
+    """Clamp a message's gas to the limit of its chain."""
     data = RELEASES["2.2.9"].rules.tron_energy if chain == "Tron" else TRACKED[chain]
     assert ccm_gas_limit(chain, data, True, budget, 5) == limit
 
 
 def test_tron_took_less_energy_in_2_2_3() -> None:
+    """Charge less energy on Tron in 2.2.3."""
     swapper = Swapper(config=DevGenesis(release="2.2.3"))
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Tron"])
@@ -140,6 +146,7 @@ def test_tron_took_less_energy_in_2_2_3() -> None:
 
 
 def test_the_price_of_solanas_compute_units_has_a_floor() -> None:
+    """Charge at least the minimum price for Solana's compute units."""
     swapper = Swapper()
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Solana"])
@@ -148,6 +155,7 @@ def test_the_price_of_solanas_compute_units_has_a_floor() -> None:
 
 @pytest.mark.parametrize("chain", list(GAS_ASSETS))
 def test_the_event_has_the_full_fee_in_the_chains_coin_even_of_a_smaller_deposit(chain: str) -> None:
+    """State the full fee in the event even where the deposit was smaller; withhold what there was."""
     swapper, asset = Swapper(), GAS_ASSETS[chain]
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
@@ -159,6 +167,7 @@ def test_the_event_has_the_full_fee_in_the_chains_coin_even_of_a_smaller_deposit
 
 
 def test_a_fee_in_a_token_is_no_more_than_there_is() -> None:
+    """Charge a fee in a token up to the amount that there is."""
     swapper = Swapper()
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])

@@ -29,10 +29,12 @@ def upgrade(world: World, code: bytes) -> Any:
 
 @pytest.fixture
 def world() -> World:
+    """Return a new chain of 2.2.3."""
     return World(OLDEST)
 
 
 def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -> None:
+    """Announce new code in its block, and run its version, for signatures too, from the next block on."""
     newer = DevRuntime(release_for(20_204))
     assert upgrade(world, newer.code) == ("Ok", ())
     assert world.header.digest[-1].kind == DigestKind.RUNTIME_ENVIRONMENT_UPDATED
@@ -52,6 +54,7 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
 
 
 def test_the_next_release_brings_the_storage_of_the_last_one_to_its_own_form(world: World) -> None:
+    """Migrate the storage in the first block of a new release, once."""
     newer = DevRuntime(RELEASES["2.2.9"])
     upgrade(world, newer.code)
     assert world.stored("Environment", "CurrentReleaseVersion")["patch"] == 3
@@ -74,6 +77,7 @@ def test_the_next_release_brings_the_storage_of_the_last_one_to_its_own_form(wor
 
 
 def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
+    """Migrate to 2.3: addresses and lending pools move, safe mode is kept, BSC and its pool begin."""
     for pair, pallet, name, arguments in (
         (ALICE, "Swapping", "register_as_broker", {}),
         (ALICE, "Swapping", "bind_broker_fee_withdrawal_address", {"address": b"\x07" * 20}),
@@ -130,6 +134,7 @@ def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
 
 
 def test_contracts_on_bsc_that_genesis_states_are_those_of_the_upgraded_chain() -> None:
+    """Use the BSC contracts of the genesis configuration after an upgrade to 2.3."""
     own = replace(BSC, vault=b"\x31" * 20, key_manager=b"\x32" * 20, chain_id=31_337)
     world = World(DevGenesis(release="2.2.9", bsc=own))
     upgrade(world, DevRuntime(RELEASES["2.3.0"]).code)
@@ -167,6 +172,7 @@ def test_assethubs_pending_deposits_are_named_by_their_blocks() -> None:
 
 
 def test_a_chain_that_begins_with_a_release_has_nothing_to_migrate() -> None:
+    """Migrate nothing on a chain that begins with its release."""
     world = World(DevGenesis(release="2.2.9"))
     world.block()
     assert world.stored("AssetBalances", "RefundFeeMultiple", "Tron") == 100
@@ -188,6 +194,7 @@ def test_a_chain_that_begins_with_a_release_has_nothing_to_migrate() -> None:
 def test_code_that_is_no_newer_runtime_of_this_chain_is_refused(
     world: World, code: Callable[[], bytes], error: str
 ) -> None:
+    """Refuse code that is no newer runtime of this chain with the official error; the code stays."""
     kind, failure = upgrade(world, code())
     assert (kind, world.metadata.error(0, failure[1]["error"])[1]) == ("Err", error)
     assert world.state.get(b":code") == DevRuntime(RELEASES["2.2.3"]).code

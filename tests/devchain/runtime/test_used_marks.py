@@ -28,14 +28,17 @@ def outcomes(release: str) -> list[str]:
 
 
 def deposits(broker: Swapper) -> list[str]:
+    """Return the names of the deposit events of the block."""
     names = ("DepositFailed", "DepositFinalised")
     return [name for _, _, name, _ in broker.world.events() if name in names]
 
 
 def test_a_used_mark_is_gone_at_once_in_2_2_3() -> None:
+    """Remove a used mark at once in 2.2.3: a second deposit of the block is swapped."""
     assert outcomes("2.2.3") == ["DepositFailed", "DepositFinalised", "DepositFinalised"]
 
 
 def test_a_used_mark_lasts_for_its_block_from_2_2_9_on() -> None:
+    """Keep a used mark until the end of its block from 2.2.9 on, and refuse the second deposit too."""
     for release in ("2.2.9", "2.3.0"):
         assert outcomes(release) == ["DepositFailed", "DepositFailed", "DepositFinalised"]

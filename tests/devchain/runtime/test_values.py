@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_classes_and_the_types_of_storage_are_those_of_the_declarations() -> None:
+    """Keep the generated classes equal to the declarations, by the script's own check."""
     command = [sys.executable, str(ROOT / "scripts" / "chain_values.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -58,6 +59,7 @@ def zeros(table: TypeTable, row: PortableType) -> list[bytes]:
 
 
 def test_a_value_cannot_be_changed_in_place() -> None:
+    """Refuse to change a value in place: a kept value is shared."""
     params = values.DcaParameters(number_of_chunks=2, chunk_interval=3)
     with pytest.raises(FrozenInstanceError):
         params.number_of_chunks = 4  # type: ignore[misc]
@@ -65,6 +67,7 @@ def test_a_value_cannot_be_changed_in_place() -> None:
 
 
 def test_a_dict_is_no_value_of_a_class_and_a_class_none_of_a_client() -> None:
+    """Refuse a dict where the runtime's class is expected and the reverse; both encode to the same bytes."""
     table = DevRuntime().composition.types
     type_id = table.id("DcaParameters")
     fields = {"number_of_chunks": 2, "chunk_interval": 3}
@@ -77,6 +80,7 @@ def test_a_dict_is_no_value_of_a_class_and_a_class_none_of_a_client() -> None:
 
 
 def test_an_error_names_the_field_and_the_variant_that_lacks_bytes() -> None:
+    """Name in an error the field that lacks bytes, and the variant that does not exist."""
     codec = DevRuntime().composition.codec_of("DcaParameters")
     with pytest.raises(ScaleError, match=r"^DcaParameters\.chunk_interval: "):
         codec.decode(bytes(5))

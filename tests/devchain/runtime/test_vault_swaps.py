@@ -21,10 +21,12 @@ ADDITIONAL = "VersionedSolanaCcmAdditionalData"
 
 @pytest.fixture
 def broker() -> Broker:
+    """Return a broker on a new chain."""
     return Broker()
 
 
 def test_a_coin_is_sent_to_the_vault_and_a_token_taken_from_its_contract(broker: Broker) -> None:
+    """Encode a coin's vault swap as a payment to the vault, and a token's with the token's contract."""
     kind, (chain, native) = encoded(broker, evm("Ethereum"))
     vault = broker.world.stored("Environment", "EthereumVaultAddress")
     details = native["details"]
@@ -41,6 +43,7 @@ def test_a_coin_is_sent_to_the_vault_and_a_token_taken_from_its_contract(broker:
 
 
 def test_the_terms_alone_are_the_end_of_the_call(broker: Broker) -> None:
+    """Encode the terms alone as the bytes that the calldata ends in."""
     _, (_, native) = encoded(broker, evm("Ethereum"))
     kind, terms = broker.world.api(
         "CustomRuntimeApi_cf_encode_cf_parameters",
@@ -62,6 +65,7 @@ def test_the_terms_alone_are_the_end_of_the_call(broker: Broker) -> None:
 def terms_alone(
     broker: Broker, source: str, refunds: dict[str, Any], destination: str = "Sol", **changes: Any
 ) -> Any:
+    """Return the answer to a request for the terms alone."""
     usual = {
         "destination_address": address_on(ASSETS[destination].chain),
         "destination_asset": destination,
@@ -79,11 +83,13 @@ def terms_alone(
 
 @pytest.mark.parametrize("source", ["Btc", "Dot", "HubDot", "HubUsdc"])
 def test_there_are_no_terms_alone_for_a_chain_whose_vault_passes_none_on(broker: Broker, source: str) -> None:
+    """Refuse the terms alone for chains whose vault passes none on."""
     refused = ("Err", ("RawMessage", b"Unsupported source chain for encoding cf_parameters"))
     assert terms_alone(broker, source, refund(ASSETS[source].chain)) == refused
 
 
 def test_a_destination_is_not_in_the_terms_alone_and_not_looked_at_without_a_message(broker: Broker) -> None:
+    """Ignore the destination in the terms alone, and check it only with a message."""
     nowhere = {"destination": "Btc", "destination_address": ("Btc", b"no address")}
     usual = terms_alone(broker, "Eth", refund("Ethereum"))
     assert terms_alone(broker, "Eth", refund("Ethereum"), **nowhere) == usual
@@ -92,6 +98,7 @@ def test_a_destination_is_not_in_the_terms_alone_and_not_looked_at_without_a_mes
 
 
 def test_a_message_from_bitcoin_is_refused_after_it_has_been_read(broker: Broker) -> None:
+    """Refuse a message from Bitcoin, after the check of the message itself."""
     bad = terms_alone(broker, "Btc", refund("Bitcoin"), "ArbEth", channel_metadata=ccm(data=b"x"))
     assert bad == ("Err", ("RawMessage", b"Invalid CCM"))
     good = terms_alone(broker, "Btc", refund("Bitcoin"), "ArbEth", channel_metadata=ccm())
@@ -100,11 +107,13 @@ def test_a_message_from_bitcoin_is_refused_after_it_has_been_read(broker: Broker
 
 
 def test_a_refund_address_of_another_chain_has_no_terms(broker: Broker) -> None:
+    """Refuse terms whose refund address is of another chain."""
     refused = ("Err", ("RawMessage", b"Invalid refund address"))
     assert terms_alone(broker, "Eth", refund("Solana")) == refused
 
 
 def test_an_interval_that_bitcoins_output_cannot_hold_is_refused(broker: Broker) -> None:
+    """Refuse a chunk interval above what Bitcoin's payload can hold, two bytes."""
     assert broker.swapping("open_private_btc_channel") == "Ok"
     dca = {"number_of_chunks": 1, "chunk_interval": 65_536}
     refused = ("Err", ("Module", b"InvalidDcaParameters"))
@@ -112,6 +121,7 @@ def test_an_interval_that_bitcoins_output_cannot_hold_is_refused(broker: Broker)
 
 
 def test_bitcoins_highest_slippage_means_none(broker: Broker) -> None:
+    """Read 255 as no limit of slippage from Bitcoin, and 254 as one."""
     terms = BITCOIN[1] | {"max_oracle_price_slippage": 255}
     missing = ("Err", ("Module", b"NoPrivateChannelExistsForBroker"))
     assert encoded(broker, ("Bitcoin", terms), "Btc", "Trx") == missing
@@ -120,6 +130,7 @@ def test_bitcoins_highest_slippage_means_none(broker: Broker) -> None:
 
 
 def solana_terms(**changes: Any) -> tuple[str, Any]:
+    """Return the source parameters of a vault swap from Solana."""
     usual = {
         "from": address_on("Solana"),
         "seed": b"seed",
@@ -132,6 +143,7 @@ def solana_terms(**changes: Any) -> tuple[str, Any]:
 
 @pytest.mark.parametrize("source", ["SolUsdc", "SolUsdt"])
 def test_a_token_on_solana_is_sent_under_the_vaults_account_for_it(broker: Broker, source: str) -> None:
+    """Name the vault's account of the token in a token's instruction."""
     known, token = solana_environment(), source.removeprefix("Sol").lower()
     kind, (_, swap) = encoded(broker, solana_terms(), source, "Eth")
     mint = getattr(known, f"{token}_token_mint_pubkey")
@@ -140,12 +152,14 @@ def test_a_token_on_solana_is_sent_under_the_vaults_account_for_it(broker: Broke
 
 
 def test_a_seed_that_solana_cannot_derive_from_is_no_argument(broker: Broker) -> None:
+    """Trap on a seed longer than Solana's limit of 32 bytes."""
     assert encoded(broker, solana_terms(seed=bytes(32)), "Sol", "Eth")[0] == "Ok"
     with pytest.raises(RuntimeTrap, match="at most 32 bytes, not 33"):
         encoded(broker, solana_terms(seed=bytes(33)), "Sol", "Eth")
 
 
 def solana_message(receiver: bytes) -> dict[str, Any]:
+    """Return a message to Solana with a receiver."""
     accounts = values.CcmAccounts(
         cf_receiver=values.CcmAddress(pubkey=receiver, is_writable=False),
         additional_accounts=[],
@@ -155,6 +169,7 @@ def solana_message(receiver: bytes) -> dict[str, Any]:
 
 
 def test_a_message_to_solana_names_no_account_of_the_vaults(broker: Broker) -> None:
+    """Refuse a message that names an account of the vault: the receiver could act on it."""
     assert encoded(broker, evm("Ethereum"), channel_metadata=solana_message(b"\x07" * 32))[0] == "Ok"
     refused = ("Err", ("RawMessage", b"Invalid Ccm: additional data contains invalid accounts"))
     for ours in (solana_environment().token_vault_pda_account, solana_public_key()):
@@ -162,6 +177,7 @@ def test_a_message_to_solana_names_no_account_of_the_vaults(broker: Broker) -> N
 
 
 def test_bitcoin_needs_a_private_channel_and_reads_back(broker: Broker) -> None:
+    """Refuse Bitcoin's encoding without a private channel; with one, decode what was encoded."""
     missing = ("Err", ("Module", b"NoPrivateChannelExistsForBroker"))
     assert encoded(broker, BITCOIN, "Btc") == missing
     assert broker.swapping("open_private_btc_channel") == "Ok"
@@ -187,6 +203,8 @@ def test_bitcoin_needs_a_private_channel_and_reads_back(broker: Broker) -> None:
 
 
 def test_a_bitcoin_payload_is_decoded_with_its_default_chunks(broker: Broker) -> None:
+    """Decode a Bitcoin payload with its default chunks, and refuse a truncated one."""
+
     def read(payload: bytes) -> Any:
         swap = ("Bitcoin", {"nulldata_payload": payload, "deposit_address": "-"})
         return broker.world.api("CustomRuntimeApi_cf_decode_vault_swap_parameter", broker.account, swap)
@@ -233,6 +251,7 @@ REFUSED: list[tuple[dict[str, Any], bytes]] = [
 
 @pytest.mark.parametrize(("changes", "text"), REFUSED)
 def test_an_error_names_the_wrong_parameter(broker: Broker, changes: dict[str, Any], text: bytes) -> None:
+    """Return the error that names the wrong parameter, by text or by the runtime's name."""
     changes = dict(changes)
     extra = changes.pop("extra", evm("Ethereum"))
     destination = changes.pop("destination", "Sol")
@@ -241,5 +260,6 @@ def test_an_error_names_the_wrong_parameter(broker: Broker, changes: dict[str, A
 
 
 def test_a_commission_below_the_brokers_least_is_refused(broker: Broker) -> None:
+    """Refuse a commission below the broker's own minimum."""
     assert broker.swapping("set_vault_swap_minimum_broker_fee", minimum_fee_bps=11) == "Ok"
     assert encoded(broker, evm("Ethereum")) == ("Err", ("RawMessage", b"Broker commission is too low"))

@@ -25,6 +25,7 @@ USUAL_EVENTS = [
 
 
 def funded(account: bytes, amount: int = 5 * FLIP) -> World:
+    """Return a chain on which an account has been funded."""
     world = World()
     fund = world.call("Dev", "fund_account", account_id=account, amount=amount)
     assert world.block(bare_extrinsic(fund)) == [("Ok", ("Ok", ()))]
@@ -32,12 +33,14 @@ def funded(account: bytes, amount: int = 5 * FLIP) -> World:
 
 
 def outcome(world: World, call: WalletCall, signature: Any) -> Any:
+    """Submit a wallet's call; return the outcome."""
     (result,) = world.block(submitted(world, call, signature))
     return result
 
 
 @pytest.mark.parametrize(("wallet", "form"), WALLETS)
 def test_a_wallet_registers_and_pays_for_it(wallet: Any, form: str) -> None:
+    """Register an account by a wallet's signature: it pays the fee, and the signature is used up."""
     world = funded(wallet.account)
     call = to_be_signed(world, REGISTER)
     assert outcome(world, call, wallet.sign(call, form)) == ("Ok", ("Ok", ()))
@@ -54,6 +57,7 @@ def test_a_wallet_registers_and_pays_for_it(wallet: Any, form: str) -> None:
 
 @pytest.mark.parametrize(("wallet", "form"), WALLETS)
 def test_the_encoding_that_the_node_returns_is_the_one_the_chain_verifies(wallet: Any, form: str) -> None:
+    """Return from the node the very text or typed data whose signature the chain verifies."""
     world = funded(wallet.account)
     kind = "Sol" if form == "Domain" else "Eth"
     encoded = world.metadata.call_codec.encode(REGISTER)
@@ -79,6 +83,7 @@ def test_the_encoding_that_the_node_returns_is_the_one_the_chain_verifies(wallet
 
 
 def test_bytes_that_are_no_call_are_refused() -> None:
+    """Refuse to encode bytes that are no call."""
     refused = ("Err", ("RawMessage", b"Failed to deserialize into a RuntimeCall"))
     asked = (100, ("Nonce", 0), ("Eth", "Eip712"))
     for nonsense in (b"", b"\xff\xff", b"\x00\x00"):
@@ -86,6 +91,7 @@ def test_bytes_that_are_no_call_are_refused() -> None:
 
 
 def test_a_call_that_is_nested_too_deeply_is_neither_encoded_nor_verified() -> None:
+    """Refuse a call nested too deeply for typed data, when encoding and when verifying."""
     wallet = EthereumWallet()
     world = funded(wallet.account)
     outcomes = []
@@ -104,6 +110,7 @@ def test_a_call_that_is_nested_too_deeply_is_neither_encoded_nor_verified() -> N
 
 
 def test_only_the_signed_call_is_done() -> None:
+    """Refuse a signature for another call, expiry, nonce, version or signer."""
     wallet, stranger = EthereumWallet(), EthereumWallet(b"\x03" * 32)
     world = funded(wallet.account)
     signature = wallet.sign(to_be_signed(world, REGISTER))
@@ -124,6 +131,7 @@ def test_only_the_signed_call_is_done() -> None:
 
 
 def test_a_call_waits_for_the_one_before_it() -> None:
+    """Order a wallet's calls by their nonces in the pool and in blocks."""
     wallet = SolanaWallet()
     world = funded(wallet.account)
     first, second = (to_be_signed(world, ("System", ("remark", {"remark": b"a"})), nonce) for nonce in (0, 1))
@@ -141,6 +149,7 @@ def test_a_call_waits_for_the_one_before_it() -> None:
 
 
 def test_an_account_that_cannot_pay_is_refused() -> None:
+    """Refuse a wallet whose account does not exist, and one without funds."""
     wallet, world = EthereumWallet(), World()
     call = to_be_signed(world, REGISTER)
     extrinsic = submitted(world, call, wallet.sign(call))
@@ -153,6 +162,7 @@ def test_an_account_that_cannot_pay_is_refused() -> None:
 
 
 def test_a_call_that_fails_uses_its_nonce_and_takes_its_fee_back() -> None:
+    """Use the nonce of a wallet's call that fails, and charge no fee for it."""
     wallet = EthereumWallet()
     world = funded(wallet.account)
     call = to_be_signed(world, ("Swapping", "open_private_btc_channel"))
@@ -164,6 +174,7 @@ def test_a_call_that_fails_uses_its_nonce_and_takes_its_fee_back() -> None:
 
 
 def test_a_batch_is_signed_at_once_but_no_signed_call_in_a_batch() -> None:
+    """Sign a batch at once, and refuse a signed call within a batch."""
     wallet = SolanaWallet()
     world = funded(wallet.account)
     batch = ("Environment", ("batch", {"calls": [REGISTER, ("System", ("remark", {"remark": b"b"}))]}))
@@ -178,6 +189,7 @@ def test_a_batch_is_signed_at_once_but_no_signed_call_in_a_batch() -> None:
 
 
 def test_an_unsigned_call_of_another_kind_is_none() -> None:
+    """Refuse a bare call that carries no wallet's signature."""
     world = World()
     batch = bare_extrinsic(world.call("Environment", "batch", calls=[]))
     assert world.validate(batch) == ("Err", ("Invalid", "Call"))
@@ -223,6 +235,7 @@ CALLS = [
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_looks_the_same_on_the_main_net(call: Any, metadata_v15: bytes) -> None:
+    """Present a call to a wallet as the main net does: the user would see another text otherwise."""
     ours = to_be_signed(World(), call)
     theirs = decode_metadata(metadata_v15).registry
     (type_id,) = (row.id for row in theirs.types if row.path[-1:] == ("ChainflipExtrinsic",))

@@ -20,22 +20,27 @@ REFUSED = "AssetBalances.DestinationNotAllowed"
 
 @pytest.fixture
 def market() -> Market:
+    """Return a provider on a chain with pools."""
     return Market()
 
 
 def change(market: Market, verb: str, destination: Any) -> str:
+    """Change an entry of the whitelist; return the outcome."""
     return market.submit("AssetBalances", "update_whitelist", BOB, change=(verb, destination))
 
 
 def lock(market: Market, seconds: int) -> str:
+    """Set the timelock of the whitelist; return the outcome."""
     return market.submit("AssetBalances", "set_whitelist_timelock", BOB, duration=seconds)
 
 
 def withdraw(market: Market, to: tuple[str, bytes]) -> str:
+    """Withdraw an ether; return the outcome."""
     return market.provide("withdraw_asset", amount=ETHER, asset="Eth", destination_address=to)
 
 
 def configure(market: Market, update: Any) -> None:
+    """Change a setting as governance; assert its event."""
     governed = ("AssetBalances", ("update_pallet_config", {"update": update}))
     assert market.dev("as_governance", call=governed) == "Ok"
     assert market.event("PalletConfigUpdated") == {"update": update}
@@ -47,10 +52,12 @@ def now(market: Market) -> int:
 
 
 def whitelist(market: Market) -> Any:
+    """Return the provider's whitelist."""
     return market.world.stored("AssetBalances", "WithdrawalWhitelists", BOB.account)
 
 
 def test_only_listed_destinations_and_the_refund_address_are_allowed(market: Market) -> None:
+    """Allow listed destinations and the refund address alone, and none but those once there is a list."""
     assert market.submit("LiquidityProvider", "register_lp_account", CHARLIE) == "Ok"
     to_ethereum = {"address": address_on("Ethereum")}
     assert (
@@ -82,6 +89,7 @@ def test_only_listed_destinations_and_the_refund_address_are_allowed(market: Mar
 
 
 def test_a_change_waits_for_the_timelock_that_there_was_before_it(market: Market) -> None:
+    """Delay a change by the timelock that held before it: a thief of the key could shorten it otherwise."""
     assert lock(market, 10 * DAY + 1) == "AssetBalances.TimelockExceedsMaximum"
     assert lock(market, 12) == "Ok"
     updated = {"account_id": BOB.account, "duration": 12, "effective_at": now(market)}
@@ -117,6 +125,7 @@ def test_a_change_waits_for_the_timelock_that_there_was_before_it(market: Market
 
 
 def test_entries_and_changes_that_wait_are_bounded(market: Market) -> None:
+    """Limit entries, pending changes and the timelock, and report a change that is dropped."""
     configure(market, ("MaxWhitelistEntries", {"count": 1}))
     configure(market, ("MaxPendingWhitelistUpdates", {"count": 1}))
     configure(market, ("MaxWhitelistTimelock", {"seconds": 60}))

@@ -30,6 +30,8 @@ class Peers:
             self.add(name, delay, answer)
 
     def add(self, name: str, delay: float, answer: str | None) -> None:
+        """Connect a peer that answers after this many seconds."""
+
         async def give(peer: str, data: bytes) -> bytes | None:
             await trio.sleep(delay)
             return None if answer is None else answer.encode()
@@ -39,14 +41,17 @@ class Peers:
         self.peer_set.update(name, 1, bytes(32))
 
     async def ask(self, **how: object) -> PeerAnswer[str]:
+        """Ask one question."""
         return await self.asker.ask(Question(KIND, b"?", check, PeerFailure.BAD_PROOF, "no proof"), **how)  # type: ignore[arg-type]
 
     @property
     def asked(self) -> list[str]:
+        """The peers that were asked, in order."""
         return [peer for peer, _, _ in self.network.asked]
 
 
 def check(answer: bytes) -> str:
+    """Return the answer's text; raise for one that is false or that the peer cannot give."""
     if answer.startswith(b"!"):
         raise WireError("it is false")
     if answer.startswith(b"-"):
@@ -57,6 +62,7 @@ def check(answer: bytes) -> str:
 async def test_the_next_peer_is_asked_after_a_short_silence_and_the_slower_one_is_not_charged(
     patient_clock: MockClock,
 ) -> None:
+    """Ask the next peer after a short silence, and charge the slower one nothing."""
     peers = Peers(slow=(SILENCE_BEFORE_NEXT_PEER_S + 1, "slow"), quick=(0.5, "quick"))
     began = trio.current_time()
     answer = await peers.ask()
@@ -68,6 +74,7 @@ async def test_the_next_peer_is_asked_after_a_short_silence_and_the_slower_one_i
 
 
 async def test_a_peer_overtaken_after_a_long_silence_is_asked_last(patient_clock: MockClock) -> None:
+    """Ask a peer last that was overtaken after a long silence, and penalize no other."""
     peers = Peers(mute=(1_000, "never"), late=(SLOW_ANSWER_S - 1, "late"), stranger=(1_000, "never"))
     assert (await peers.ask()).peer == "late"
     assert peers.peer_set.record("mute").penalties == 1
@@ -78,6 +85,7 @@ async def test_a_peer_overtaken_after_a_long_silence_is_asked_last(patient_clock
 async def test_each_timeout_is_charged_and_the_third_in_a_row_costs_as_much_as_an_invalid_proof(
     patient_clock: MockClock,
 ) -> None:
+    """Charge each timeout, and the third in a row as much as an invalid proof: a mute peer costs time."""
     peers = Peers(mute=(0, "never"))
     peers.network.stalled.add("mute")
     for _ in range(4):
@@ -91,6 +99,7 @@ async def test_each_timeout_is_charged_and_the_third_in_a_row_costs_as_much_as_a
 
 
 async def test_each_failure_has_its_reaction_and_the_next_peer_is_asked(patient_clock: MockClock) -> None:
+    """Drop a liar, ask a refusing peer later, and ask the next one, by the table of reactions."""
     peers = Peers(liar=(0, "!"), refusing=(0, None), unknowing=(0, "-"))
     peers.add("honest", 0, "true")
     peers.peer_set.record("liar").responsive = True  # one peer is known, so they are asked one by one
@@ -103,6 +112,7 @@ async def test_each_failure_has_its_reaction_and_the_next_peer_is_asked(patient_
 
 
 async def test_a_slow_answer_is_accepted_and_its_peer_penalized(patient_clock: MockClock) -> None:
+    """Accept a slow answer, and penalize its peer."""
     peers = Peers(slow=(SLOW_ANSWER_S + 1, "true"))
     assert (await peers.ask()).value == "true"
     record = peers.peer_set.record("slow")
@@ -110,6 +120,7 @@ async def test_a_slow_answer_is_accepted_and_its_peer_penalized(patient_clock: M
 
 
 async def test_asking_ends_when_the_time_is_up_or_no_peer_is_left(patient_clock: MockClock) -> None:
+    """Give up when the time is up or no peer is left."""
     peers = Peers(mute=(1_000, "never"))
     with pytest.raises(AllPeersFailed):
         await peers.ask(seconds=2)
@@ -120,6 +131,7 @@ async def test_asking_ends_when_the_time_is_up_or_no_peer_is_left(patient_clock:
 async def test_many_unknown_peers_are_probed_all_at_once(
     patient_clock: MockClock,
 ) -> None:
+    """Probe fifty unknown peers at once: one by one the honest one would be found late."""
     peers = Peers(**{f"mute {number}": (1_000.0, "never") for number in range(50)})
     peers.add("honest", 0.2, "-")
     began = trio.current_time()
@@ -138,6 +150,7 @@ async def test_many_unknown_peers_are_probed_all_at_once(
 
 
 async def test_a_better_peer_that_comes_is_asked_at_once(patient_clock: MockClock) -> None:
+    """Ask a better peer at once when it connects, while another one is silent."""
     peers = Peers(mute=(1_000, "never"))
     peers.peer_set.delivered("known", 1_000, 0.1)
     began = trio.current_time()
@@ -153,6 +166,7 @@ async def test_a_better_peer_that_comes_is_asked_at_once(patient_clock: MockCloc
 
 
 def test_the_table_has_a_penalty_for_each_failure() -> None:
+    """List a penalty for every failure, and drop the peer for those that no honest peer has."""
     assert set(REACTIONS) == set(PeerFailure)
     assert all(reaction.penalties for reaction in REACTIONS.values())
     dropped = {

@@ -11,6 +11,7 @@ from cfnode.node.asking.interval import Interval
 
 
 async def test_an_interval_elapses_on_time_however_often_it_is_interrupted(autojump_clock: MockClock) -> None:
+    """End an interval on time although news interrupts the waiting."""
     interval, over = Interval(6), list[float]()
     for _ in range(200):
         await interval.wait(partial(trio.sleep, 0.1))
@@ -20,6 +21,7 @@ async def test_an_interval_elapses_on_time_however_often_it_is_interrupted(autoj
 
 
 async def test_an_interval_elapses_without_interruptions(autojump_clock: MockClock) -> None:
+    """End an interval on time without an interruption, and only once."""
     interval, began = Interval(6), trio.current_time()
     await interval.wait(trio.sleep_forever)
     assert interval.has_elapsed()

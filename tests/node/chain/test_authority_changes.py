@@ -18,14 +18,17 @@ FORCED = b"\x02" + u32(0) + encode_authorities(AUTHORITIES)
 
 
 def block(number: int) -> BlockRef:
+    """Return a block of this number."""
     return BlockRef(number.to_bytes(32), number)
 
 
 def header(number: int, *items: DigestItem) -> Header:
+    """Return a header with these digest items."""
     return Header(bytes(32), number, bytes(32), bytes(32), items)
 
 
 def forced_item(delay: int) -> DigestItem:
+    """Return the digest item of a forced change."""
     return DigestItem(DigestKind.CONSENSUS, ENGINE, FORCED + u32(delay))
 
 
@@ -33,6 +36,7 @@ PATH = [block(number) for number in range(1, 9)]
 
 
 def test_a_scheduled_change_begins_after_its_delay_and_survives_the_finality_of_its_announcement() -> None:
+    """Begin a scheduled change after its delay, even if its announcement became final before."""
     changes = AuthorityChanges()
     assert changes.first(PATH) is None
     changes.add(header(2, ScheduledChange(AUTHORITIES, 3).item()), block(2))
@@ -45,6 +49,7 @@ def test_a_scheduled_change_begins_after_its_delay_and_survives_the_finality_of_
 
 
 def test_a_change_on_a_fork_that_loses_is_forgotten() -> None:
+    """Forget a change on a fork that finality has cut off."""
     changes = AuthorityChanges()
     changes.add(header(2, ScheduledChange(AUTHORITIES).item()), BlockRef(b"fork" * 8, 2))
     changes.add(header(3, forced_item(0)), BlockRef(b"more" * 8, 3))
@@ -55,6 +60,7 @@ def test_a_change_on_a_fork_that_loses_is_forgotten() -> None:
 
 
 def test_a_forced_change_applies_from_its_delay_on_even_if_its_announcement_is_final() -> None:
+    """Apply a forced change from its delay on, even if its announcement is final."""
     changes = AuthorityChanges()
     changes.add(header(2, forced_item(4)), block(2))
     assert changes.forced(PATH) == 6
@@ -67,6 +73,7 @@ def test_a_forced_change_applies_from_its_delay_on_even_if_its_announcement_is_f
 
 
 def test_a_malformed_announcement_is_ignored() -> None:
+    """Ignore a malformed announcement: any author could stop finality with one otherwise."""
     changes = AuthorityChanges()
     changes.add(header(2, DigestItem(DigestKind.CONSENSUS, ENGINE, b"\x02\xff")), block(2))
     assert changes.reason is None
@@ -75,6 +82,7 @@ def test_a_malformed_announcement_is_ignored() -> None:
 async def test_votes_do_not_count_past_a_forced_change_and_the_log_names_the_remedy(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Refuse votes past a forced change, and log the remedy."""
     await rig.block()
     announcing = await rig.block(tx("alice", 0, b"announce " + FORCED + u32(2)))
     blocks = await rig.blocks(3)
@@ -91,6 +99,7 @@ async def test_votes_do_not_count_past_a_forced_change_and_the_log_names_the_rem
 
 
 async def test_votes_do_not_reach_past_a_delayed_change(rig: Rig) -> None:
+    """Refuse votes past a delayed change; its own block becomes final by the old voters."""
     item = ScheduledChange(AUTHORITIES, 2).item()
     announcing = await rig.block(tx("alice", 0, b"announce " + item.data))
     blocks = await rig.blocks(3)

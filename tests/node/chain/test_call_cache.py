@@ -24,6 +24,7 @@ class Runtime:
         self.output = b""
 
     async def __call__(self, calls: Sequence[Call]) -> list[bytes]:
+        """Record the calls, and return their outputs after a moment."""
         self.asked += calls
         await trio.sleep(0.01)
         if self.fails:
@@ -33,6 +34,7 @@ class Runtime:
 
 
 async def test_a_call_is_made_once_for_each_block(autojump_clock: MockClock) -> None:
+    """Make a call once for each block."""
     cache, runtime = CallCache(), Runtime()
     assert await cache.all(b"one", [A, B, A], runtime) == [b"\0", b"\1", b"\0"]
     assert await cache.all(b"one", [B, C], runtime) == [b"\1", b"\2"]
@@ -44,6 +46,7 @@ async def test_a_call_is_made_once_for_each_block(autojump_clock: MockClock) -> 
 async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
     autojump_clock: MockClock,
 ) -> None:
+    """Give all clients that wait for a call the output of the first one."""
     cache, runtime = CallCache(), Runtime()
     outputs: list[list[bytes]] = []
 
@@ -61,6 +64,7 @@ async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
 async def test_an_error_reaches_all_who_wait_for_it_at_once_and_is_not_kept(
     autojump_clock: MockClock,
 ) -> None:
+    """Raise an error for all that wait for the call, at once, and keep it for no later one."""
     cache, runtime = CallCache(), Runtime()
     runtime.fails = 1
     failed_at: list[float] = []
@@ -82,6 +86,7 @@ async def test_an_error_reaches_all_who_wait_for_it_at_once_and_is_not_kept(
 async def test_an_error_of_several_calls_does_not_reach_who_wants_one_of_them(
     autojump_clock: MockClock,
 ) -> None:
+    """Repeat a call alone whose batch with another one failed: the other may be at fault."""
     cache, runtime = CallCache(), Runtime()
     runtime.fails = 1
 
@@ -99,6 +104,7 @@ async def test_an_error_of_several_calls_does_not_reach_who_wants_one_of_them(
 async def test_who_waits_asks_itself_when_the_first_one_is_cancelled(
     autojump_clock: MockClock,
 ) -> None:
+    """Make the call for a client that waits when the first one is cancelled."""
     cache, runtime = CallCache(), Runtime()
 
     async def impatient() -> None:
@@ -113,6 +119,7 @@ async def test_who_waits_asks_itself_when_the_first_one_is_cancelled(
 
 
 async def test_what_is_kept_has_bounds(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limit the cache by blocks and bytes, and keep no output that is too large."""
     cache, runtime = CallCache(), Runtime()
     for block in range(module.MAX_CALL_CACHE_BLOCKS + 4):
         await cache.all(bytes([block]), [A], runtime)
@@ -133,6 +140,7 @@ async def test_what_is_kept_has_bounds(autojump_clock: MockClock, monkeypatch: p
 async def test_an_output_of_a_state_that_is_discarded_meanwhile_is_not_kept(
     autojump_clock: MockClock,
 ) -> None:
+    """Keep no output of a state that was discarded during the call."""
     cache, runtime = CallCache(), Runtime()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cache.all, b"one", [A], runtime)
@@ -147,6 +155,7 @@ async def test_an_output_of_a_state_that_is_discarded_meanwhile_is_not_kept(
 
 
 async def test_two_clients_of_a_chain_cost_the_runtime_one_call(rig: Rig) -> None:
+    """Cost the runtime one call for several clients of a chain."""
     block = await rig.block()
     calls: list[Sequence[Call]] = []
     made = rig.executor.call_all

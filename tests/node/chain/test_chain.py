@@ -17,6 +17,7 @@ from tests.node.mini import Rig, put, tx
 
 
 def events_of(subscription: object) -> list[object]:
+    """Return the events of a subscription so far."""
     events = []
     while (event := subscription.receive_nowait()) is not None:  # type: ignore[attr-defined]
         events.append(event)
@@ -29,10 +30,12 @@ async def copy_of(rig: Rig, make_rig: MakeRig) -> NodeChain:
 
 
 async def blocks_of(rig: Rig, hashes: list[bytes]) -> list[tuple[Header, list[bytes]]]:
+    """Return header and body of each block."""
     return [(rig.chain.header(block_hash), rig.chain.body(block_hash)) for block_hash in hashes]  # type: ignore[misc]
 
 
 async def test_a_block_of_another_node_is_executed_and_becomes_the_best(rig: Rig, make_rig: MakeRig) -> None:
+    """Execute a block of another node, make it the best, and import it once only."""
     block = await rig.block(tx("alice", 0, put("colour", "red")))
     other = await copy_of(rig, make_rig)
     (header, body), *_ = await blocks_of(rig, [block])
@@ -49,6 +52,7 @@ async def test_a_block_of_another_node_is_executed_and_becomes_the_best(rig: Rig
 
 
 async def test_a_broken_block_is_refused_with_the_rule_it_breaks(rig: Rig, make_rig: MakeRig) -> None:
+    """Refuse a block by the rule that it breaks: parent, seal, roots, number, digest or slot."""
     first, second = await rig.blocks(2)
     (header, body), (later, later_body) = await blocks_of(rig, [first, second])
     other = await copy_of(rig, make_rig)
@@ -77,6 +81,7 @@ async def test_a_broken_block_is_refused_with_the_rule_it_breaks(rig: Rig, make_
 
 
 async def test_a_block_from_the_future_is_refused(rig: Rig, make_rig: MakeRig) -> None:
+    """Refuse a block from the future, and one without a valid seal before its time is looked at."""
     rig.wall_ms += 60_000
     rig.clock.jump((rig.clock.real_slot() - rig.clock.next_slot(None)) * SLOT_MS, None)
     block = await rig.block()
@@ -92,6 +97,7 @@ async def test_a_block_from_the_future_is_refused(rig: Rig, make_rig: MakeRig) -
 
 
 async def test_a_fork_of_depth_five_overtakes_and_both_branches_stay_readable(rig: Rig) -> None:
+    """Follow a longer fork of depth five; both branches stay readable until finality drops one."""
     base = await rig.block(tx("alice", 0, put("branch", "none")))
     old = [await rig.block(tx("bob", n, put("branch", f"old {n}"))) for n in range(5)]
     assert rig.read("branch") == "old 4"
@@ -123,6 +129,7 @@ async def test_a_fork_of_depth_five_overtakes_and_both_branches_stay_readable(ri
 
 
 async def test_finality_of_a_shorter_branch_makes_it_the_best_first(rig: Rig) -> None:
+    """Make a shorter branch the best when it becomes final, before its finality is announced."""
     long = await rig.blocks(3)
     short = await rig.block(on=rig.chain.genesis_hash)
     with rig.chain.subscribe() as events:
@@ -137,6 +144,7 @@ async def test_finality_of_a_shorter_branch_makes_it_the_best_first(rig: Rig) ->
 
 
 async def test_a_cancelled_import_leaves_a_whole_block(rig: Rig) -> None:
+    """Complete the import of a block whose task is cancelled: half a block would break the store."""
     add_block = rig.store.add_block
     with trio.CancelScope() as scope:
 
@@ -154,6 +162,7 @@ async def test_a_cancelled_import_leaves_a_whole_block(rig: Rig) -> None:
 
 
 async def test_a_slow_listener_is_cut_off_and_receives_lagged(rig: Rig) -> None:
+    """Cut off a slow listener with Lagged, rather than keep its events without bound."""
     with rig.chain.subscribe(capacity=3) as events:
         await rig.blocks(3)
         kinds = [type(event) async for event in events]
@@ -161,6 +170,7 @@ async def test_a_slow_listener_is_cut_off_and_receives_lagged(rig: Rig) -> None:
 
 
 async def test_unfinalized_blocks_come_back_after_a_restart(make_rig: MakeRig) -> None:
+    """Restore unfinalized blocks of both branches after a restart."""
     rig = await make_rig()
     first = await rig.block(tx("alice", 0, put("colour", "red")), final=True)
     kept = await rig.blocks(3)
@@ -175,6 +185,7 @@ async def test_unfinalized_blocks_come_back_after_a_restart(make_rig: MakeRig) -
 
 
 async def test_states_older_than_the_window_are_discarded_and_headers_kept(make_rig: MakeRig) -> None:
+    """Discard states and bodies older than the window, and keep their headers."""
     from cfnode.store import Pruning, StateDiscarded
 
     rig = await make_rig(pruning=Pruning(blocks=4, state=4))

@@ -28,20 +28,24 @@ class Recorder(LocalExecutor):
         self.dies_at: int | None = None
 
     def begin_block(self, header: Header, body: list[bytes]) -> LaterExecution:
+        """Record that a block is executed ahead."""
         self.steps.append(("ahead", header.number))
         return super().begin_block(header, body)
 
     async def execute_block(self, header: Header, body: list[bytes]) -> Changes:
+        """Record that a block is executed."""
         self.steps.append(("execute", header.number))
         return await super().execute_block(header, body)
 
     async def overlay_added(self, overlay: Overlay) -> None:
+        """Record that an overlay is sent; die at one if the test says so."""
         self.steps.append(("overlay", overlay.number))
         await super().overlay_added(overlay)
         if self.dies_at == overlay.number:
             self.started, self.dies_at = self.started + 1, None
 
     async def call_all(self, at: Any, calls: Any) -> list[bytes]:
+        """Count the runtime calls."""
         self.calls += 1
         return await super().call_all(at, calls)
 
@@ -59,11 +63,13 @@ async def recorded(rig: Rig, make_rig: MakeRig, count: int) -> tuple[Rig, Record
 
 
 async def import_all(other: Rig, blocks: Blocks) -> None:
+    """Import blocks, each with the one that follows."""
     for block, child in zip(blocks, [*blocks[1:], None], strict=True):
         await other.chain.import_block(*block, child)
 
 
 async def test_each_overlay_is_sent_once_and_before_the_next_block(rig: Rig, make_rig: MakeRig) -> None:
+    """Send each overlay once, and before the block above it is executed."""
     other, executor, blocks = await recorded(rig, make_rig, 3)
     await import_all(other, blocks)
     assert other.chain.best.hash == blocks[-1][0].hash
@@ -75,6 +81,7 @@ async def test_each_overlay_is_sent_once_and_before_the_next_block(rig: Rig, mak
 
 
 async def test_the_runtime_is_asked_for_the_authors_once(rig: Rig, make_rig: MakeRig) -> None:
+    """Ask the runtime for the authors once, not for every block."""
     other, executor, blocks = await recorded(rig, make_rig, 5)
     await import_all(other, blocks)
     assert executor.calls == 1
@@ -83,6 +90,7 @@ async def test_the_runtime_is_asked_for_the_authors_once(rig: Rig, make_rig: Mak
 async def test_a_process_that_was_started_meanwhile_receives_the_overlay_too(
     rig: Rig, make_rig: MakeRig
 ) -> None:
+    """Send the overlay again to a process that was started meanwhile."""
     other, executor, blocks = await recorded(rig, make_rig, 2)
     executor.dies_at = 1
     await import_all(other, blocks)
@@ -90,6 +98,7 @@ async def test_a_process_that_was_started_meanwhile_receives_the_overlay_too(
 
 
 async def test_a_block_with_an_invalid_seal_is_not_executed_ahead(rig: Rig, make_rig: MakeRig) -> None:
+    """Execute no block ahead whose seal is invalid: anyone could make the node work otherwise."""
     other, executor, blocks = await recorded(rig, make_rig, 2)
     first, (header, body) = blocks
     unsealed, _ = without_seal(header)
@@ -115,6 +124,7 @@ def _full_disk(*_: Any) -> Overlay:
 
 
 async def test_a_failed_write_loses_nothing(rig: Rig, make_rig: MakeRig) -> None:
+    """Lose nothing by a write that fails: the blocks are imported again."""
     other, executor, blocks = await recorded(rig, make_rig, 2)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(other.chain._store, "add_block", _full_disk)
@@ -127,6 +137,7 @@ async def test_a_failed_write_loses_nothing(rig: Rig, make_rig: MakeRig) -> None
 
 
 async def test_another_block_than_the_one_ahead_is_executed_too(rig: Rig, make_rig: MakeRig) -> None:
+    """Import another block than the one that was executed ahead."""
     other, _, blocks = await recorded(rig, make_rig, 3)
     await other.chain.import_block(*blocks[0], blocks[1])
     fork = await make_rig("fork")
@@ -141,6 +152,7 @@ async def test_another_block_than_the_one_ahead_is_executed_too(rig: Rig, make_r
 
 
 async def test_new_code_or_new_authors_are_asked_for_again(rig: Rig, make_rig: MakeRig) -> None:
+    """Ask for the authors again after new code or announced authors."""
     other, _, blocks = await recorded(rig, make_rig, 1)
     await import_all(other, blocks)
     queries, header = other.chain.queries, blocks[0][0]
@@ -157,6 +169,7 @@ async def test_new_code_or_new_authors_are_asked_for_again(rig: Rig, make_rig: M
 async def test_a_seal_is_judged_by_the_runtime_where_inherited_authors_fail(
     rig: Rig, make_rig: MakeRig
 ) -> None:
+    """Ask the runtime where the inherited authors do not explain a seal."""
     other, executor, blocks = await recorded(rig, make_rig, 2)
     await import_all(other, blocks[:1])
     other.chain.queries._authorities[blocks[0][0].hash] = (bytes(32),)

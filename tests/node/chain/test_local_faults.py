@@ -51,6 +51,7 @@ FAULTS: list[LocalFault] = [
 
 
 async def follower(rig: Rig, make_rig: MakeRig) -> tuple[Rig, Failing, Imports]:
+    """Return another node at genesis, its executor and its imports."""
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     assert isinstance(other.executor, Failing)
     return other, other.executor, Imports(other.chain, SyncProgress(), lambda: None, pytest.fail)
@@ -64,6 +65,7 @@ async def test_an_import_is_retried_after_a_local_fault_and_succeeds(
     patient_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Retry an import after a local fault, with a pause and a warning, and charge no peer."""
     block = fetched(rig, await rig.block(tx("alice", 0, put("a", "1"))))
     other, executor, imports = await follower(rig, make_rig)
     executor.instead = [fault, fault]
@@ -79,6 +81,7 @@ async def test_an_import_is_retried_after_a_local_fault_and_succeeds(
 
 
 async def test_a_verdict_makes_the_block_bad_at_once(rig: Rig, make_rig: MakeRig) -> None:
+    """Call a block bad at once where the runtime judged it."""
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
     for verdict in (RuntimeTrap("panicked"), UnknownFunction("Core_execute_block")):
@@ -95,6 +98,7 @@ async def test_a_verdict_makes_the_block_bad_at_once(rig: Rig, make_rig: MakeRig
 async def test_a_permanent_fault_postpones_the_block_and_is_logged(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Postpone a block that this node cannot execute, with the reason, and import it once it can."""
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
     executor.instead = [OutOfMemory("no memory is left for the call")] * (len(RETRY_PAUSES_S) + 1)
@@ -111,6 +115,7 @@ async def test_a_permanent_fault_postpones_the_block_and_is_logged(
 async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeated_at_once(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Retry neither code that this build cannot run nor an attempt that took long."""
     block = fetched(rig, await rig.block())
     _, executor, imports = await follower(rig, make_rig)
     executor.instead = [UnsupportedCode("no host offers this")] * 9
@@ -130,6 +135,7 @@ async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeate
 async def test_a_failing_runtime_call_without_foreign_input_is_no_verdict_on_the_block(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Blame no block for a failing runtime call that has no input from it."""
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
     for fault in (
@@ -150,6 +156,7 @@ async def test_a_failing_runtime_call_without_foreign_input_is_no_verdict_on_the
 async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Retry where only the executor lacks the state; an unknown parent is no fault of the node."""
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
     executor.instead = [UnknownBlock(block.header.parent_hash), StateDiscarded(block.header.parent_hash)]
@@ -161,6 +168,7 @@ async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
 
 
 async def test_a_malformed_runtime_answer_is_a_local_fault(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report a malformed runtime answer as a fault of this build."""
     for name in ("aura", "voters"):
         monkeypatch.setattr(rig.runtime, "call", lambda function, args, journal: b"\xff")
         with pytest.raises(Unanswerable, match="a value unknown to this build"):
@@ -171,6 +179,7 @@ async def test_a_malformed_runtime_answer_is_a_local_fault(rig: Rig, monkeypatch
 async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Report a full disk as a local fault of import and finality, and go on once there is space."""
     block = await rig.block()
     other, _, imports = await follower(rig, make_rig)
     full = StoreError("no space left for the database")
@@ -192,6 +201,7 @@ async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
 
 
 def test_the_number_of_stored_faults_is_bounded() -> None:
+    """Limit the stored faults, and forget them once their blocks are final."""
     from cfnode.node.chain.events import BlockRef
 
     faults = LocalFaults()
@@ -211,6 +221,7 @@ def test_the_number_of_stored_faults_is_bounded() -> None:
 async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
     patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Restart a part with a bug, and stop the node for a fatal error."""
     errors: list[Exception] = [KeyError("surprise"), ExceptionGroup("in a nursery", [KeyError("again")])]
 
     async def part() -> None:
@@ -229,6 +240,7 @@ async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
 async def test_a_runtime_call_is_retried_after_a_fault_but_not_for_unsupported_code(
     rig: Rig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Retry a runtime call after a fault, but not for code that this build cannot run."""
     faults: list[LocalFault] = [ExecutorDied("killed"), OutOfMemory("none left")]
     asked = 0
 

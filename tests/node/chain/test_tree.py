@@ -12,10 +12,12 @@ GENESIS = BlockRef(b"g0", 0)
 
 
 def block(name: str) -> BlockRef:
+    """Return the block of a name."""
     return BlockRef(name.encode(), int(name[1:]))
 
 
 def grow(tree: BlockTree, *names: str, on: str = "g0") -> None:
+    """Add blocks one above the other; the longest chain becomes the best."""
     parent = on.encode()
     for name in names:
         tree.add(block(name), parent)
@@ -25,10 +27,12 @@ def grow(tree: BlockTree, *names: str, on: str = "g0") -> None:
 
 
 def hashes(blocks: tuple[BlockRef, ...]) -> str:
+    """Return the names of blocks."""
     return " ".join(block.hash.decode() for block in blocks)
 
 
 def test_the_first_of_two_equally_long_chains_stays_best() -> None:
+    """Keep the first of two equally long chains as the best."""
     tree = BlockTree(GENESIS)
     grow(tree, "a1", "a2")
     grow(tree, "b1", "b2")
@@ -38,6 +42,7 @@ def test_the_first_of_two_equally_long_chains_stays_best() -> None:
 
 
 def test_a_longer_fork_takes_over_and_the_route_names_both_sides() -> None:
+    """Switch to a longer fork, with a route that names both sides."""
     tree = BlockTree(GENESIS)
     grow(tree, "a1", "a2", "a3", "a4", "a5", "a6")
     grow(tree, "b2", "b3", "b4", "b5", "b6", on="a1")
@@ -50,6 +55,7 @@ def test_a_longer_fork_takes_over_and_the_route_names_both_sides() -> None:
 
 
 def test_finality_keeps_the_descendants_and_drops_the_rest() -> None:
+    """Keep the descendants of a final block, and drop all others."""
     tree = BlockTree(GENESIS)
     grow(tree, "a1", "a2", "a3")
     grow(tree, "b2", on="a1")
@@ -63,6 +69,7 @@ def test_finality_keeps_the_descendants_and_drops_the_rest() -> None:
 
 
 def test_finality_of_the_shorter_fork_makes_its_longest_head_the_best() -> None:
+    """Choose the longest head above the final block when finality takes the shorter fork."""
     tree = BlockTree(GENESIS)
     grow(tree, "a1", "a2", "a3")
     grow(tree, "b1", "b2")
@@ -77,6 +84,7 @@ def test_finality_of_the_shorter_fork_makes_its_longest_head_the_best() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["add", "finalize"]), st.integers(0, 30)), max_size=60))
 def test_the_tree_agrees_with_a_plain_dictionary_of_parents(story: list[tuple[str, int]]) -> None:
+    """Agree with a plain dictionary of parents after any sequence of blocks and finality."""
     tree, parents = BlockTree(GENESIS), {b"g0": b""}
     live = [GENESIS]
     for count, (step, choice) in enumerate(story, start=1):

@@ -22,6 +22,7 @@ FLAGS = ("--dev", "--dev-seal=instant", "--no-prometheus")
 
 @pytest.fixture
 def spec(berghain_spec: Path, tmp_path: Path) -> Path:
+    """Return a specification of the official runtime."""
     path = tmp_path / "mine.json"
     arguments = ["build-spec", "--chain", str(berghain_spec), "-o", str(path)]
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
@@ -29,6 +30,7 @@ def spec(berghain_spec: Path, tmp_path: Path) -> Path:
 
 
 def remark(node: NodeProcess, nonce: int) -> str:
+    """Return a signed remark, in hex."""
     metadata = decode_metadata(bytes.fromhex(node.call("state_getMetadata")[2:]))
     genesis = bytes.fromhex(node.call("chain_getBlockHash", 0)[2:])
     call = metadata.call_codec.encode(("System", ("remark", {"remark": b"over JSON-RPC"})))
@@ -40,12 +42,14 @@ def remark(node: NodeProcess, nonce: int) -> str:
 
 
 def head(node: NodeProcess) -> int:
+    """Return the number of the best block."""
     return int(node.call("chain_getHeader")["number"], 16)
 
 
 def test_a_node_authors_the_official_runtime_and_continues_after_a_restart(
     spec: Path, tmp_path: Path
 ) -> None:
+    """Author, dry-run and finalize in the official runtime, and continue after a restart."""
     with running_node(tmp_path, f"--chain={spec}", *FLAGS) as node:
         assert node.call("state_getRuntimeVersion")["specVersion"] == 100
         assert node.call("system_accountNextIndex", ADDRESS) == 0

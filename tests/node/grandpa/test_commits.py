@@ -36,10 +36,12 @@ def commit_for(peer: Peer, block: bytes, *, set_id: int = 2, round_number: int =
 
 
 def with_votes(message: CommitMessage, change: Change) -> CommitMessage:
+    """Return a commit with its votes changed."""
     return replace(message, commit=replace(message.commit, precommits=change(message.commit.precommits)))
 
 
 def send(peer: Peer, message: CommitMessage) -> None:
+    """Send a commit to the light node."""
     peer.network.protocols["grandpa/1"].send("light", encode_commit(message))
 
 
@@ -66,6 +68,7 @@ IMPLAUSIBLE: dict[str, Change] = {
 async def test_an_implausible_commit_is_charged_and_costs_little_to_detect(
     authority: Peer, light: Peer, reason: str, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Charge an implausible commit before any header is read for it."""
     async with running(authority, light):
         await followed(light, authority)
         block = authority.chain.hash_at(5)
@@ -86,6 +89,7 @@ async def test_an_implausible_commit_is_charged_and_costs_little_to_detect(
 async def test_an_impossible_round_is_charged(
     authority: Peer, light: Peer, round_number: int, count: int, patient_clock: MockClock
 ) -> None:
+    """Charge a round that cannot exist, and accept one that is only high."""
     async with running(authority, light):
         await followed(light, authority)
         block = authority.chain.best.hash
@@ -99,6 +103,7 @@ async def test_an_impossible_round_is_charged(
 async def test_a_commit_with_votes_on_several_forks_is_invalid(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Charge a commit whose votes are on different forks."""
     async with running(authority, light):
         await followed(light, authority)
         one, below = authority.chain.hash_at(5), authority.chain.hash_at(4)
@@ -115,6 +120,7 @@ async def test_a_commit_with_votes_on_several_forks_is_invalid(
 async def test_a_commit_waits_for_its_missing_block_and_is_not_verified_before(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Wait for a commit's missing block, at most one commit a peer, and verify it once."""
     async with running(authority, light):
         await followed(light, authority)
         judged: list[int] = []
@@ -176,6 +182,8 @@ async def test_a_local_fault_while_votes_are_verified_charges_no_peer_and_stops_
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Charge no peer for a local fault during verification, and verify later votes."""
+
     async def fail() -> None:
         await trio.lowlevel.checkpoint()
         raise ExecutorDied("killed")
@@ -194,6 +202,7 @@ async def test_a_local_fault_while_votes_are_verified_charges_no_peer_and_stops_
 async def test_the_newest_votes_go_to_a_peer_once_however_often_it_asks(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Send the newest votes to a peer once: each request would cost bandwidth otherwise."""
     async with running(authority, light):
         await followed(light, authority)
         await authority.rig.finality.finalize(authority.chain.best.hash)
@@ -221,6 +230,7 @@ async def test_the_newest_votes_go_to_a_peer_once_however_often_it_asks(
 async def test_of_a_flood_of_useless_commits_one_is_verified_in_two_seconds(
     authority: Peer, light: Peer, change: Change, patient_clock: MockClock
 ) -> None:
+    """Verify one useless commit of a flood in two seconds, and let a good one have its turn."""
     async with running(authority, light):
         await followed(light, authority)
         best = commit_for(authority, authority.chain.best.hash)
@@ -240,6 +250,7 @@ async def test_of_a_flood_of_useless_commits_one_is_verified_in_two_seconds(
 async def test_each_finalized_event_names_the_next_voters_and_the_votes(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Name the commit and the next voters in the event of a final block."""
     async with running(authority, light):
         await followed(light, authority)
         with light.chain.subscribe(only=BlocksFinalized) as events:
@@ -258,6 +269,7 @@ async def test_each_finalized_event_names_the_next_voters_and_the_votes(
 
 
 def test_a_commit_beyond_any_set_is_not_decoded() -> None:
+    """Refuse to decode a commit beyond any set of authorities."""
     with pytest.raises(WireError, match="a commit of"):
         decode_gossip(b"\x01" + bytes(MAX_COMMIT))
 

@@ -61,6 +61,7 @@ class Listener:
         join(self.network, peer.network)
 
     def says(self, message: NeighborPacket | Vote | CatchUpRequest | CatchUp) -> None:
+        """Send a message to the node."""
         self.protocol.send(self.peer.network.name, message.encode())
 
     def sends_round(self, authority: Peer, block: bytes, number: int = 1) -> None:
@@ -96,6 +97,7 @@ def signed_votes(authority: Peer, block: bytes) -> tuple[tuple[Precommit, ...], 
 def vote(
     key: Keypair, peer: Peer, block: bytes, stage: int = PRECOMMIT, *, number: int = 1, set_id: int = 2
 ) -> Vote:
+    """Return a vote of an authority for a block."""
     at = peer.chain.block_ref(block)
     assert at is not None
     signature = key.sign(sign_payload(block, at.number, number, set_id, stage))
@@ -110,6 +112,7 @@ def round_of(peer: Peer, block: bytes, number: int = 1) -> list[Vote]:
 async def test_votes_are_relayed_once_to_peers_in_their_round_and_not_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Relay votes once, to peers in their round, and not back to the sender."""
     async with following(light, authority):
         one, near, far, old = (Listener(name, light) for name in ("one", "near", "far", "old"))
         for listener, packet in ((one, (1, 2)), (near, (2, 2)), (far, (3, 2)), (old, (1, 1))):
@@ -131,6 +134,7 @@ async def test_votes_are_relayed_once_to_peers_in_their_round_and_not_back(
 async def test_enough_precommits_make_a_block_final_before_any_commit(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Finalize a block by its precommits before any commit arrives, and relay a commit to who lacks it."""
     async with following(light, authority):
         best = authority.chain.best
         one, late = Listener("one", light), Listener("late", light)
@@ -168,6 +172,7 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
 async def test_a_bad_vote_is_charged_and_one_of_another_round_is_not(
     authority: Peer, light: Peer, patient_clock: MockClock, change: dict[str, int], cost: int | None
 ) -> None:
+    """Charge a bad vote, and relay none; a vote of another round or set is ignored without charge."""
     async with following(light, authority):
         one, near = pair(light)
         one.says(replace(vote(VOTERS[0], authority, authority.chain.best.hash), **change))  # type: ignore[arg-type]
@@ -179,6 +184,7 @@ async def test_a_bad_vote_is_charged_and_one_of_another_round_is_not(
 async def test_of_a_flood_of_bad_votes_one_is_checked_in_two_seconds_without_delaying_others(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Check one bad vote of a flood in two seconds without delaying other peers' votes."""
     async with following(light, authority):
         flood, one = Listener("flood", light), Listener("one", light)
         bad = replace(vote(VOTERS[0], authority, authority.chain.best.hash), signature=bytes(64))
@@ -197,6 +203,7 @@ async def test_of_a_flood_of_bad_votes_one_is_checked_in_two_seconds_without_del
 async def test_an_authority_has_two_votes_in_a_stage(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Relay two votes of an authority in a stage: the second one proves equivocation, a third nothing."""
     async with following(light, authority):
         one, near = pair(light)
         blocks = [authority.chain.hash_at(number) for number in (5, 6, 7)]
@@ -210,6 +217,7 @@ async def test_an_authority_has_two_votes_in_a_stage(
 async def test_votes_for_a_missing_block_are_relayed_and_count_at_its_import(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Relay votes for a missing block, and count them when it is imported."""
     async with following(light, authority):
         authority.network.protocols["block-announces/1"].open.discard("light")
         block = await authority.rig.block()
@@ -229,6 +237,7 @@ async def test_votes_for_a_missing_block_are_relayed_and_count_at_its_import(
 async def test_packets_name_each_round_set_and_height_once_and_never_go_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Send neighbor packets for each round, set and height once, and never go back."""
     async with following(light, authority):
         one = Listener("one", light)
         one.says(NeighborPacket(1, 2, 4))
@@ -255,6 +264,7 @@ async def test_packets_name_each_round_set_and_height_once_and_never_go_back(
 
 
 async def test_packets_repeat_only_after_a_while_and_never_go_back(patient_clock: MockClock) -> None:
+    """Repeat a neighbor packet only after a while, and never name a lower round or height."""
     network, other = MemoryNetwork("ours"), MemoryNetwork("theirs")
     neighbors = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
@@ -305,6 +315,7 @@ async def test_a_commit_is_relayed_after_the_packet_that_names_its_height(
 async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Send votes to some peers at once, authorities among them, and to all in a slow round."""
     async with following(light, authority):
         listeners = [Listener(f"listener {n}", light) for n in range(MAX_CHOSEN + 4)]
         voter = Listener("voter", light, role=b"\x04")
@@ -325,6 +336,7 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
 async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_at_intervals(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Answer a peer that is behind with the votes of the last round, at most once an interval."""
     async with following(light, authority):
         one, behind = Listener("one", light), Listener("behind", light)
         one.says(NeighborPacket(1, 2, 4))
@@ -389,6 +401,7 @@ async def test_a_round_is_accepted_without_its_first_blocks(
 async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Ask one peer for a round in a stall, charge it for a bad answer, and ask the next one."""
     async with following(light, authority):
         best = authority.chain.best
         prevotes, precommits = signed_votes(authority, best.hash)
@@ -429,6 +442,7 @@ def many_votes(authority: Peer) -> list[Vote]:
 async def test_votes_that_wait_when_the_chain_is_reverted_are_dropped(
     authority: Peer, light: Peer, tmp_path: Path, patient_clock: MockClock
 ) -> None:
+    """Drop waiting votes when the chain is reverted, without charge: their set may be another one."""
     finality, executor, known = light.sync.finality, light.rig.executor, trio.Event()
     make = executor.call_all
 

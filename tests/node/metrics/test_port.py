@@ -10,6 +10,7 @@ from tests.rpc.clients import Answer, Http
 
 
 async def fetched(port: int, verb: str = "GET", path: str = "/metrics") -> Answer:
+    """Return the answer to a request."""
     async with Http(port) as http:
         return await http.request(verb, path)
 
@@ -17,6 +18,7 @@ async def fetched(port: int, verb: str = "GET", path: str = "/metrics") -> Answe
 async def test_a_failing_metric_fails_one_answer(
     nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Answer 500 for a metric that fails, and serve the next request."""
     errors: list[Exception] = [KeyError("a figure"), MemoryError()]
 
     async def render() -> bytes:
@@ -31,6 +33,8 @@ async def test_a_failing_metric_fails_one_answer(
 
 
 async def test_other_requests_are_refused_and_the_connection_serves_the_next(nursery: trio.Nursery) -> None:
+    """Refuse other paths and methods, and keep the connection."""
+
     async def render() -> bytes:
         return b"up 1\n"
 
@@ -62,6 +66,8 @@ async def test_other_requests_are_refused_and_the_connection_serves_the_next(nur
 async def test_a_web_page_that_points_its_name_at_this_machine_reads_no_metrics(
     nursery: trio.Nursery, listens_at: str, host: str, origin: str | None, status: int
 ) -> None:
+    """Refuse a foreign host name or origin: a web page could read the metrics by rebinding its name."""
+
     async def render() -> bytes:
         return b"up 1\n"
 

@@ -24,15 +24,18 @@ def tx(
     valid_till: int = 64,
     size: int = 10,
 ) -> PoolTransaction:
+    """Return a transaction of the pool."""
     tags = [tuple(tag.encode() for tag in words.split()) for words in (requires, provides or name)]
     return PoolTransaction(name.encode(), bytes(size), priority, tags[0], tags[1], valid_till)
 
 
 def names(graph: TransactionGraph) -> str:
+    """Return the names of ready transactions, in their order."""
     return " ".join(transaction.hash.decode() for transaction in graph.ready())
 
 
 def filled(*transactions: PoolTransaction) -> TransactionGraph:
+    """Return a graph with these transactions."""
     graph = TransactionGraph()
     for transaction in transactions:
         graph.insert(transaction)
@@ -40,6 +43,7 @@ def filled(*transactions: PoolTransaction) -> TransactionGraph:
 
 
 def test_ready_ones_are_offered_by_priority_then_life_then_age() -> None:
+    """Offer ready transactions by priority, then by remaining life, then by age."""
     graph = filled(
         tx("old"), tx("young"), tx("dying", valid_till=5), tx("rich", priority=9), tx("poor", priority=0)
     )
@@ -47,11 +51,13 @@ def test_ready_ones_are_offered_by_priority_then_life_then_age() -> None:
 
 
 def test_a_transaction_with_high_priority_comes_after_those_that_it_requires() -> None:
+    """Offer a transaction after those that it requires, whatever its priority."""
     graph = filled(tx("a0"), tx("a1", requires="a0", priority=50), tx("b0", priority=5))
     assert names(graph) == "b0 a0 a1"
 
 
 def test_a_transaction_waits_in_the_future_until_its_tag_is_there() -> None:
+    """Hold a transaction in the future until its tag is provided, and promote the whole chain then."""
     graph = TransactionGraph()
     assert graph.insert(tx("a2", requires="a1")).future
     assert graph.insert(tx("a1", requires="a0")).future
@@ -63,6 +69,7 @@ def test_a_transaction_waits_in_the_future_until_its_tag_is_there() -> None:
 
 
 def test_a_transaction_is_inserted_only_once() -> None:
+    """Insert a transaction once only."""
     graph = filled(tx("a0"), tx("f1", requires="f0"))
     for name in ("a0", "f1"):
         with pytest.raises(AlreadyImported):
@@ -71,6 +78,7 @@ def test_a_transaction_is_inserted_only_once() -> None:
 
 @pytest.mark.parametrize("priority", [1, 2])
 def test_a_rival_needs_more_than_the_priority_of_the_old_one(priority: int) -> None:
+    """Refuse a rival with no more than the old one's priority."""
     graph = filled(tx("old", provides="n0", priority=2))
     with pytest.raises(TooLowPriority) as refused:
         graph.insert(tx("new", provides="n0", priority=priority))
@@ -80,6 +88,7 @@ def test_a_rival_needs_more_than_the_priority_of_the_old_one(priority: int) -> N
 
 
 def test_a_rival_with_higher_priority_replaces_and_the_dependent_stays() -> None:
+    """Replace by a higher priority; what depends on the tag stays."""
     graph = filled(tx("old", provides="n0"), tx("next", provides="n1", requires="n0"))
     outcome = graph.insert(tx("new", provides="n0", priority=2))
     assert outcome.removed == [b"old"]
@@ -87,12 +96,14 @@ def test_a_rival_with_higher_priority_replaces_and_the_dependent_stays() -> None
 
 
 def test_a_rival_that_provides_fewer_tags_removes_the_dependents() -> None:
+    """Remove the dependents with a transaction whose replacement lacks their tag."""
     graph = filled(tx("old", provides="n0 extra"), tx("next", provides="n1", requires="extra"))
     assert graph.insert(tx("new", provides="n0", priority=2)).removed == [b"old", b"next"]
     assert names(graph) == "new"
 
 
 def test_replacing_two_needs_more_than_both_together() -> None:
+    """Require more than the sum of both priorities to replace two."""
     graph = filled(tx("x", priority=3), tx("y", priority=3))
     with pytest.raises(TooLowPriority) as refused:
         graph.insert(tx("both", provides="x y", priority=6))
@@ -101,6 +112,7 @@ def test_replacing_two_needs_more_than_both_together() -> None:
 
 
 def test_a_promoted_transaction_may_not_replace_the_one_that_freed_it() -> None:
+    """Refuse a transaction that a promoted one would replace: the two would never end."""
     graph = filled(tx("greedy", provides="n0", requires="go", priority=9))
     with pytest.raises(CycleDetected):
         graph.insert(tx("opener", provides="n0 go", priority=1))
@@ -108,12 +120,14 @@ def test_a_promoted_transaction_may_not_replace_the_one_that_freed_it() -> None:
 
 
 def test_removing_a_transaction_removes_its_dependents() -> None:
+    """Remove the dependents of a removed transaction."""
     graph = filled(tx("a0"), tx("a1", requires="a0"), tx("a2", requires="a1"), tx("b0"))
     assert [gone.hash for gone in graph.remove([b"a1"])] == [b"a1", b"a2"]
     assert names(graph) == "a0 b0"
 
 
 def test_a_block_prunes_what_it_provides_and_all_before_it_and_promotes_the_next() -> None:
+    """Prune what a block provides and what comes before it, and promote what waited for it."""
     graph = filled(tx("a0"), tx("a1", requires="a0"), tx("a3", requires="a2"), tx("b0"))
     outcome = graph.prune([b"a1", b"a2"])
     assert sorted(pruned.hash for pruned in outcome.pruned) == [b"a0", b"a1"]
@@ -122,6 +136,7 @@ def test_a_block_prunes_what_it_provides_and_all_before_it_and_promotes_the_next
 
 
 def test_tags_of_the_last_two_blocks_still_count_as_provided() -> None:
+    """Count the tags of the last two blocks as provided, and no older ones."""
     graph = TransactionGraph()
     graph.prune([b"a0"])
     graph.prune([])
@@ -131,6 +146,7 @@ def test_tags_of_the_last_two_blocks_still_count_as_provided() -> None:
 
 
 def test_over_the_limit_the_lowest_priority_and_newest_is_removed_with_its_dependents() -> None:
+    """Remove the lowest priority and the newest over the limit, with its dependents."""
     graph = filled(
         tx("rich", priority=5), tx("old"), tx("young"), tx("follower", requires="young", priority=99)
     )
@@ -158,6 +174,7 @@ def test_a_full_pool_looks_at_few_others_for_each_newcomer(monkeypatch: pytest.M
 
 
 def test_a_newcomer_costs_no_copy_of_what_recent_blocks_provided() -> None:
+    """Insert without a copy of the tags of recent blocks: a flood would cost memory otherwise."""
     graph = TransactionGraph()
     graph.prune([f"tag {number}".encode() for number in range(50_000)])
     transaction = tx("new", requires="before")
@@ -170,12 +187,14 @@ def test_a_newcomer_costs_no_copy_of_what_recent_blocks_provided() -> None:
 
 
 def test_over_the_future_limit_the_oldest_goes() -> None:
+    """Remove the oldest future transaction over the limit."""
     graph = filled(tx("f1", requires="f0"), tx("g1", requires="g0"))
     assert graph.enforce_limits(PLENTY, Limit(1, 1000)) == [b"f1"]
     assert graph.futures() == [tx("g1", requires="g0")]
 
 
 def test_a_later_validation_replaces_only_at_the_same_position() -> None:
+    """Update a transaction only where its position stays."""
     graph = filled(tx("a0"))
     assert graph.refresh(tx("a0", valid_till=99))
     assert next(graph.ready()).valid_till == 99
@@ -214,6 +233,7 @@ steps = st.lists(
 def test_in_any_sequence_each_ready_transaction_is_offered_once_and_after_its_requirements(
     story: list[tuple[str, object]],
 ) -> None:
+    """Offer each ready transaction once and after its requirements, in any sequence of steps."""
     graph = TransactionGraph()
     for step, value in story:
         if step == "insert":
@@ -237,6 +257,7 @@ def test_in_any_sequence_each_ready_transaction_is_offered_once_and_after_its_re
 
 
 def check(graph: TransactionGraph, in_order: bool) -> None:
+    """Assert the graph's counts, unique tags and, where asked for, its order."""
     ready = list(graph.ready())
     assert len({transaction.hash for transaction in ready}) == len(ready) == graph.ready_count
     assert sum(len(transaction.data) for transaction in ready) == graph.ready_bytes

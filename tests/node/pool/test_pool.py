@@ -34,6 +34,7 @@ from tests.node.mini import Rig, account, hash_of, put, tx
 
 @pytest.fixture
 async def rig(make_rig: MakeRig, nursery: trio.Nursery) -> Rig:
+    """Return a rig whose pool follows the chain."""
     rig = await make_rig()
     nursery.start_soon(rig.pool.run)
     return rig
@@ -45,6 +46,7 @@ async def settle() -> None:
 
 
 def seen(watch: Watch) -> list[TxStatus]:
+    """Return the statuses of a watch so far."""
     statuses = []
     while (status := watch.statuses.receive_nowait()) is not None:
         statuses.append(status)
@@ -52,14 +54,17 @@ def seen(watch: Watch) -> list[TxStatus]:
 
 
 def kinds(watch: Watch) -> list[str]:
+    """Return the kinds of the statuses so far."""
     return [status.kind.value for status in seen(watch)]
 
 
 def ready(pool: TransactionPool) -> list[bytes]:
+    """Return the hashes of ready transactions."""
     return [transaction.hash for transaction in pool.ready()]
 
 
 async def test_a_watched_transaction_reports_all_statuses(rig: Rig) -> None:
+    """Report every status of a watched transaction from ready to finalized."""
     extrinsic = tx("alice", 0, put("colour", "red"))
     watch = await rig.pool.submit_and_watch(extrinsic)
     assert watch.hash == hash_of(extrinsic)
@@ -78,6 +83,7 @@ async def test_a_watched_transaction_reports_all_statuses(rig: Rig) -> None:
 
 
 async def test_a_nonce_ahead_waits_in_the_future_and_is_promoted(rig: Rig) -> None:
+    """Hold a nonce ahead in the future, promote it, and count it for the next nonce."""
     late = await rig.pool.submit_and_watch(tx("alice", 1))
     assert await rig.pool.ready_nonce(account("alice")) == 0
     await rig.pool.submit(tx("alice", 0))
@@ -107,6 +113,7 @@ BAD_INPUT = "Bad input data provided to validate_transaction"
 async def test_what_the_runtime_does_not_call_valid_is_refused(
     rig: Rig, extrinsic: bytes, error: type[PoolError], text: str | None
 ) -> None:
+    """Refuse what the runtime does not call valid, with the official text; nothing is kept."""
     with pytest.raises(error) as refusal:
         await rig.pool.submit(extrinsic)
     assert text is None or str(refusal.value) == text
@@ -114,6 +121,7 @@ async def test_what_the_runtime_does_not_call_valid_is_refused(
 
 
 async def test_a_duplicate_and_an_included_transaction_have_different_errors(rig: Rig) -> None:
+    """Distinguish a duplicate from a transaction that is in a block."""
     await rig.pool.submit(tx("alice", 0))
     with pytest.raises(AlreadyImported) as refusal:
         await rig.pool.submit(tx("alice", 0))
@@ -129,6 +137,7 @@ async def test_a_duplicate_and_an_included_transaction_have_different_errors(rig
 async def test_an_invalid_one_is_banned_for_half_an_hour(
     rig: Rig, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Ban an invalid transaction for half an hour, and judge it anew afterwards."""
     with pytest.raises(InvalidTransaction):
         await rig.pool.submit(tx("poor", 0))
     await trio.sleep(BAN_SECONDS - 1)
@@ -144,6 +153,7 @@ async def test_an_invalid_one_is_banned_for_half_an_hour(
 async def test_what_the_runtime_traps_on_or_gives_no_tags_is_banned_too(
     rig: Rig, extrinsic: bytes, submit: str
 ) -> None:
+    """Ban a transaction on which the runtime traps, too: it would trap at every submission."""
     with pytest.raises((VerificationFailed, NoTagsProvided)):
         await getattr(rig.pool, submit)(extrinsic)
     with pytest.raises(TemporarilyBanned):
@@ -153,6 +163,7 @@ async def test_what_the_runtime_traps_on_or_gives_no_tags_is_banned_too(
 async def test_what_this_node_could_not_judge_or_the_runtime_does_not_know_is_not_banned(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ban nothing that this node could not judge or that the runtime does not know."""
     unsigned = encode_compact(3) + b"\x04ab"
     for _ in range(2):
         with pytest.raises(UnknownTransaction):
@@ -169,6 +180,7 @@ async def test_what_this_node_could_not_judge_or_the_runtime_does_not_know_is_no
 
 
 async def test_a_replacement_needs_a_higher_priority(rig: Rig) -> None:
+    """Replace a transaction only for a higher priority, and notify its watcher."""
     old = await rig.pool.submit_and_watch(tx("alice", 0, priority=5))
     with pytest.raises(TooLowPriority) as refusal:
         await rig.pool.submit(tx("alice", 0, put("a", "b"), priority=5))
@@ -179,6 +191,7 @@ async def test_a_replacement_needs_a_higher_priority(rig: Rig) -> None:
 
 
 async def test_blocks_include_high_priorities_first_and_nonces_in_order(rig: Rig) -> None:
+    """Fill blocks by priority, with an account's nonces in order."""
     extrinsics = [
         tx("alice", 0, priority=1),
         tx("alice", 1, priority=9),
@@ -199,6 +212,7 @@ async def test_blocks_include_high_priorities_first_and_nonces_in_order(rig: Rig
 async def test_a_full_pool_drops_the_lowest_priority_and_notifies_its_watcher(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:
+    """Drop the lowest priority of a full pool, notify its watcher, and refuse lower ones at once."""
     rig = await make_rig(limit=Limit(2, 10_000))
     poor = await rig.pool.submit_and_watch(tx("alice", 0, priority=1))
     await rig.pool.submit(tx("bob", 0, priority=5))
@@ -212,6 +226,7 @@ async def test_a_full_pool_drops_the_lowest_priority_and_notifies_its_watcher(
 
 
 async def test_a_transaction_that_no_block_could_include_is_refused(rig: Rig) -> None:
+    """Refuse a transaction that is neither propagated nor authored here."""
     pool = TransactionPool(rig.chain, authoring=False)
     rig.runtime.call = quiet(rig.runtime.call)  # type: ignore[method-assign]
     with pytest.raises(Unactionable):
@@ -220,6 +235,8 @@ async def test_a_transaction_that_no_block_could_include_is_refused(rig: Rig) ->
 
 
 def quiet(call):  # type: ignore[no-untyped-def]
+    """Return a runtime whose valid transactions are not to be propagated."""
+
     def answer(function, args, journal):  # type: ignore[no-untyped-def]
         output = call(function, args, journal)
         return output[:-1] + b"\0" if function.startswith("TaggedTransaction") else output
@@ -228,6 +245,7 @@ def quiet(call):  # type: ignore[no-untyped-def]
 
 
 async def test_a_mortal_transaction_expires_with_its_era(rig: Rig) -> None:
+    """Remove a mortal transaction once its era is over, without asking the runtime again."""
     await rig.block()
     rig.runtime.call = without_revalidation(rig.runtime.call)  # type: ignore[method-assign]
     watch = await rig.pool.submit_and_watch(tx("alice", 1, life=3))
@@ -252,6 +270,7 @@ def without_revalidation(call):  # type: ignore[no-untyped-def]
 
 
 async def test_a_nonce_used_up_by_a_foreign_block_makes_it_invalid(rig: Rig) -> None:
+    """Call a transaction invalid whose nonce a foreign block has used."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     later = await rig.pool.submit_and_watch(tx("alice", 1))
     await rig.block(tx("alice", 0, put("from", "elsewhere")))
@@ -262,6 +281,7 @@ async def test_a_nonce_used_up_by_a_foreign_block_makes_it_invalid(rig: Rig) -> 
 
 
 async def test_a_foreign_block_promotes_transactions_that_waited_for_it(rig: Rig) -> None:
+    """Promote transactions for which a foreign block has cleared the way."""
     later = await rig.pool.submit_and_watch(tx("alice", 1))
     await rig.block(tx("alice", 0))
     await settle()
@@ -270,6 +290,7 @@ async def test_a_foreign_block_promotes_transactions_that_waited_for_it(rig: Rig
 
 
 async def test_a_new_runtime_that_refuses_it_makes_it_invalid(rig: Rig) -> None:
+    """Call a transaction invalid that a new runtime refuses."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     call = rig.runtime.call
 
@@ -284,6 +305,7 @@ async def test_a_new_runtime_that_refuses_it_makes_it_invalid(rig: Rig) -> None:
 
 
 async def test_after_a_reorganisation_of_five_the_statuses_cover_both_branches(rig: Rig) -> None:
+    """Report both branches of a reorganisation: retracted, then in a block or ready again."""
     base = await rig.block()
     in_both = await rig.pool.submit_and_watch(tx("alice", 0, put("who", "both")))
     in_old = await rig.pool.submit_and_watch(tx("bob", 0, put("who", "old")))
@@ -312,6 +334,7 @@ async def test_after_a_reorganisation_of_five_the_statuses_cover_both_branches(r
 
 
 async def test_without_finality_the_watch_times_out_after_512_blocks(rig: Rig) -> None:
+    """Time out a watch after 512 blocks without finality."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     made = await rig.author.new_block()
     for _ in range(511):
@@ -324,6 +347,7 @@ async def test_without_finality_the_watch_times_out_after_512_blocks(rig: Rig) -
 
 
 async def test_a_transaction_that_the_author_finds_invalid_is_removed(rig: Rig) -> None:
+    """Remove a transaction that the author finds invalid."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     call = rig.runtime.call
 
@@ -339,6 +363,7 @@ async def test_a_transaction_that_the_author_finds_invalid_is_removed(rig: Rig) 
 
 
 async def test_fifty_senders_at_once_get_fifty_nonces(rig: Rig) -> None:
+    """Give fifty senders at once fifty nonces."""
     lock = trio.Lock()
     sent: list[bytes] = []
 
@@ -358,6 +383,7 @@ async def test_fifty_senders_at_once_get_fifty_nonces(rig: Rig) -> None:
 async def test_a_pool_that_was_too_slow_catches_up(
     make_rig: MakeRig, nursery: trio.Nursery, final: bool
 ) -> None:
+    """Catch up with the missed blocks after the events overflowed."""
     rig = await make_rig(pruning=ARCHIVE)
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     late = await rig.pool.submit_and_watch(tx("bob", 0))
@@ -377,6 +403,7 @@ async def test_a_pool_that_was_too_slow_catches_up(
 async def test_a_pool_that_was_too_slow_reports_the_missed_reorganisation(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:
+    """Report a reorganisation that a slow pool has missed."""
     rig = await make_rig()
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     first = await rig.block(tx("alice", 0))
@@ -410,6 +437,7 @@ def hold_validation(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> tuple[trio.Eve
 async def test_a_block_that_comes_during_the_validation_for_the_last_one_makes_nothing_invalid(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Call nothing invalid that a block includes during the validation for the last one."""
     extrinsics = [tx("alice", nonce, put("colour", str(nonce))) for nonce in range(3)]
     watches = [await rig.pool.submit_and_watch(extrinsic) for extrinsic in extrinsics]
     asked, release = hold_validation(rig, monkeypatch)
@@ -447,6 +475,7 @@ async def test_included_transactions_leave_the_pool_before_any_task_can_act_on_t
 async def test_a_transaction_that_a_block_includes_during_its_validation_is_refused(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse a transaction that a block includes during its validation."""
     sent = tx("alice", 0)
     asked, release = trio.Event(), trio.Event()
     real = rig.chain.queries.validate
@@ -474,6 +503,7 @@ async def test_a_transaction_that_a_block_includes_during_its_validation_is_refu
 async def test_a_nonce_is_asked_for_again_when_a_block_comes_meanwhile(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ask for the nonce again when a block comes meanwhile."""
     extrinsics = [tx("alice", nonce) for nonce in range(3)]
     for extrinsic in extrinsics:
         await rig.pool.submit(extrinsic)
@@ -492,6 +522,7 @@ async def test_a_nonce_is_asked_for_again_when_a_block_comes_meanwhile(
 async def test_a_verdict_of_a_block_that_the_chain_has_left_does_not_count(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ignore the verdict for a block that the chain has left."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0, put("a", "1")))
     asked, release = trio.Event(), trio.Event()
     real = rig.chain.queries.validate
@@ -514,6 +545,7 @@ async def test_a_verdict_of_a_block_that_the_chain_has_left_does_not_count(
 async def test_a_retracted_transaction_that_meets_a_fault_returns_with_the_next_block(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Return a retracted transaction with the next block where a fault prevented its validation."""
     sent = tx("alice", 0, put("a", "1"))
     watch = await rig.pool.submit_and_watch(sent)
     block_hash = await rig.block(sent)
@@ -541,6 +573,7 @@ async def test_a_retracted_transaction_that_meets_a_fault_returns_with_the_next_
 async def test_a_pool_that_fails_to_follow_starts_again_without_affecting_the_chain(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Start again without harm to the chain when the pool fails to follow, and log it."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     with monkeypatch.context() as patched:
         patched.setattr(rig.pool, "_include", lambda block: {}["surprise"])

@@ -14,12 +14,14 @@ from tests.node.mini import Rig, put, tx
 
 @pytest.fixture
 async def rig(make_rig: MakeRig, nursery: trio.Nursery) -> Rig:
+    """Return a rig whose pool follows the chain."""
     rig = await make_rig()
     nursery.start_soon(rig.pool.run)
     return rig
 
 
 async def test_refused_watched_transactions_are_not_kept(rig: Rig) -> None:
+    """Keep nothing of refused watched transactions: a client could fill the memory with them."""
     kept = await rig.pool.submit_and_watch(tx("alice", 0, priority=9))
     for number in range(100):
         with pytest.raises(TooLowPriority):
@@ -31,6 +33,7 @@ async def test_refused_watched_transactions_are_not_kept(rig: Rig) -> None:
 
 
 async def test_a_second_submission_leaves_the_watcher_of_the_first(rig: Rig) -> None:
+    """Keep the watcher of a transaction that is submitted a second time."""
     extrinsic = tx("alice", 0)
     watch = await rig.pool.submit_and_watch(extrinsic)
     with pytest.raises(AlreadyImported):
@@ -40,6 +43,7 @@ async def test_a_second_submission_leaves_the_watcher_of_the_first(rig: Rig) -> 
 
 
 async def test_a_transaction_that_a_full_pool_drops_at_once_is_not_kept(make_rig: MakeRig) -> None:
+    """Keep nothing of a transaction that a full pool drops at once."""
     rig = await make_rig(limit=Limit(1, 10_000))
     kept = await rig.pool.submit_and_watch(tx("alice", 0, priority=9))
     with pytest.raises(ImmediatelyDropped):

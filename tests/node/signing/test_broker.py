@@ -30,12 +30,14 @@ async def node(tmp_path: Path) -> AsyncIterator[Node]:
 
 @pytest.fixture
 async def broker(node: Node) -> BrokerClient:
+    """Return the client of a registered broker."""
     assert node.broker is not None
     await node.broker.register_account()
     return node.broker
 
 
 async def balance(node: Node, account: bytes) -> int:
+    """Return the FLIP of an account."""
     metadata = (await node.chain.runtime_at(node.chain.best.hash)).metadata
     item = metadata.storage("Flip", "Account")
     with node.chain.state(node.chain.best.hash) as state:
@@ -43,6 +45,7 @@ async def balance(node: Node, account: bytes) -> int:
 
 
 async def test_the_key_in_the_keystore_is_funded_in_the_first_block_and_can_register(node: Node) -> None:
+    """Fund the keystore's key in the first block, sign with it, and report the official error."""
     assert node.broker is not None
     assert node.broker.account == broker_account()
     assert await balance(node, broker_account()) == 1_000 * FLIP
@@ -63,6 +66,7 @@ async def test_the_key_in_the_keystore_is_funded_in_the_first_block_and_can_regi
 
 
 async def test_a_deposit_channel_is_opened_for_each_kind_of_address(node: Node, broker: BrokerClient) -> None:
+    """Open a channel with an address of each kind, by the runtime's event."""
     opened = await broker.request_swap_deposit_address(channel())
     assert opened.address[0] == "Eth"
     assert (opened.channel_id, opened.issued_block) == (1, node.chain.best.number)
@@ -75,6 +79,7 @@ async def test_a_deposit_channel_is_opened_for_each_kind_of_address(node: Node, 
 
 
 async def test_a_channel_that_was_not_preallocated_is_returned_only_when_final(tmp_path: Path) -> None:
+    """Return a new channel only when its block is final: a fork could give it another address."""
     async with live_node(tmp_path, dev=DevConfig(seal="manual")) as node, trio.open_nursery() as nursery:
         assert node.broker is not None
         await made(node).author.new_block()
@@ -108,12 +113,14 @@ async def test_a_channel_that_was_not_preallocated_is_returned_only_when_final(t
 
 
 async def pool_has(node: Node, count: int) -> None:
+    """Wait until the pool has this many ready transactions."""
     with trio.fail_after(20):
         while node.pool.status.ready < count:
             await trio.testing.wait_all_tasks_blocked(0.01)
 
 
 async def test_a_withdrawal_without_earned_fees_fails(node: Node, broker: BrokerClient) -> None:
+    """Include a withdrawal without funds, and return the official error."""
     before = node.chain.best.number
     with pytest.raises(SubmissionError) as refusal:
         await broker.withdraw_fees("Eth", ("Eth", b"\x01" * 20))
@@ -125,6 +132,7 @@ async def test_a_withdrawal_without_earned_fees_fails(node: Node, broker: Broker
 
 
 async def test_the_private_bitcoin_channel_is_opened_and_closed(broker: BrokerClient) -> None:
+    """Open one private Bitcoin channel and close it, with the official errors for a second time."""
     number = await broker.open_private_btc_channel()
     with pytest.raises(SubmissionError, match='name: "PrivateChannelExistsForBroker"'):
         await broker.open_private_btc_channel()
@@ -134,6 +142,7 @@ async def test_the_private_bitcoin_channel_is_opened_and_closed(broker: BrokerCl
 
 
 async def test_a_call_of_an_account_without_the_role_fails_with_bad_origin(node: Node) -> None:
+    """Return BadOrigin to an account without the role; nothing stays in the pool."""
     assert node.broker is not None
     with pytest.raises(SubmissionError, match=r"^DispatchError\(BadOrigin\)$"):
         await node.broker.request_swap_deposit_address(channel())
@@ -141,6 +150,7 @@ async def test_a_call_of_an_account_without_the_role_fails_with_bad_origin(node:
 
 
 async def test_the_error_of_an_account_without_flip_names_the_needed_funding(node: Node) -> None:
+    """Name the needed funding to an account without FLIP, which succeeds once funded."""
     poor = SignedClient(node.chain, node.pool, Keypair.from_suri("//Poor"), syncing=lambda: None)
     with pytest.raises(SubmissionError) as refusal:
         await BrokerClient(node.chain, poor).register_account()
@@ -151,12 +161,14 @@ async def test_the_error_of_an_account_without_flip_names_the_needed_funding(nod
 
 
 async def test_the_same_account_can_be_funded_twice_with_the_same_amount(node: Node) -> None:
+    """Fund an account twice with the same amount: two equal extrinsics must both count."""
     for expected in (2, 4):
         await made(node).control.fund_account(b"\x09" * 32, 2 * FLIP)
         assert await balance(node, b"\x09" * 32) == expected * FLIP
 
 
 async def test_twenty_calls_at_once_get_twenty_nonces(node: Node, broker: BrokerClient) -> None:
+    """Give twenty concurrent calls twenty nonces and channels."""
     opened = []
 
     async def open_one() -> None:
@@ -170,6 +182,7 @@ async def test_twenty_calls_at_once_get_twenty_nonces(node: Node, broker: Broker
 
 
 async def test_nothing_is_signed_while_the_node_is_behind(node: Node) -> None:
+    """Sign nothing while the node is behind: the nonce could be a used one."""
     key = Keypair.from_suri(BROKER)
     behind = SignedClient(node.chain, node.pool, key, syncing=lambda: "Waiting for peers: none")
     with pytest.raises(NotReady, match=r"Waiting for peers: none.*nothing has been signed or sent"):
@@ -181,10 +194,12 @@ async def test_nothing_is_signed_while_the_node_is_behind(node: Node) -> None:
 async def test_without_exactly_one_broker_key_there_is_no_broker(
     tmp_path: Path, brokers: tuple[str, ...]
 ) -> None:
+    """Offer no broker without exactly one broker key."""
     async with live_node(tmp_path, brokers=brokers, dev=DevConfig(seal="instant")) as node:
         assert node.broker is None
 
 
 async def test_a_call_that_cannot_be_encoded_names_the_field(broker: BrokerClient) -> None:
+    """Name the field of a call that cannot be encoded."""
     with pytest.raises(SubmissionError, match="destination_asset: there is no variant 'Doge'"):
         await broker.request_swap_deposit_address(replace(channel(), destination_asset="Doge"))

@@ -40,23 +40,28 @@ class RefusingPool:
         self.removed: list[bytes] = []
 
     async def ready_nonce(self, account: bytes) -> int:
+        """Return the number of offers so far as the next nonce."""
         return len(self.offered)
 
     async def submit_and_watch(self, extrinsic: bytes, source: int) -> Watch:
+        """Refuse with the next error, or accept."""
         self.offered.append(extrinsic)
         if self.errors:
             raise self.errors.pop(0)
         return Watch(extrinsic, Publisher[TxStatus](None).subscribe())
 
     def is_future(self, tx_hash: bytes) -> bool:
+        """Return whether the last offer is beyond a gap."""
         return len(self.offered) <= self.gaps
 
     def remove_invalid(self, hashes: list[bytes]) -> list[bytes]:
+        """Record the removal."""
         self.removed += hashes
         return hashes
 
 
 def client(refusing: RefusingPool) -> SignedClient:
+    """Return a client of this pool whose signatures are texts."""
     chain = SimpleNamespace(best=BlockRef(b"best", 7))
     made = SignedClient(chain, refusing, Keypair.from_suri("//Alice"), syncing=lambda: None)  # type: ignore
 
@@ -75,12 +80,14 @@ RETRIED = (
 
 
 async def test_a_used_nonce_is_replaced_by_the_next_one() -> None:
+    """Replace a used nonce by the next one."""
     refusing = RefusingPool(*RETRIED)
     await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
     assert refusing.offered == [b"signed with nonce %d" % n for n in range(4)]
 
 
 async def test_a_transaction_beyond_a_nonce_gap_is_removed_and_signed_again() -> None:
+    """Remove a transaction beyond a gap of nonces, and sign it again."""
     refusing = RefusingPool(gaps=2)
     sent = await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
     assert refusing.removed == [b"signed with nonce 0", b"signed with nonce 1"]
@@ -88,6 +95,7 @@ async def test_a_transaction_beyond_a_nonce_gap_is_removed_and_signed_again() ->
 
 
 async def test_a_call_fails_after_ten_attempts() -> None:
+    """Give up after ten attempts."""
     refusing = RefusingPool(*RETRIED * 4)
     with pytest.raises(SubmissionError) as refusal:
         await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
@@ -106,6 +114,7 @@ async def test_a_call_fails_after_ten_attempts() -> None:
     ],
 )
 async def test_any_other_refusal_is_final(error: pool.PoolError, text: str) -> None:
+    """Return any other refusal at once."""
     refusing = RefusingPool(error)
     with pytest.raises(SubmissionError) as refusal:
         await client(refusing).submit(SubmittedCall("System", "remark"), dry_run=False)
@@ -114,6 +123,7 @@ async def test_any_other_refusal_is_final(error: pool.PoolError, text: str) -> N
 
 
 async def test_the_payment_error_has_the_official_text_and_the_needed_funding() -> None:
+    """Return the official text of the payment error, and the needed funding."""
     with pytest.raises(SubmissionError) as refusal:
         await client(RefusingPool(pool.InvalidTransaction(Invalid("Payment")))).submit(
             SubmittedCall("System", "remark"), dry_run=False
@@ -140,6 +150,7 @@ async def test_the_payment_error_has_the_official_text_and_the_needed_funding() 
     ],
 )
 async def test_the_end_of_a_watch_has_the_official_error_text(kind: StatusKind | None, text: str) -> None:
+    """End a watch with the official text for each status."""
     publisher = Publisher[TxStatus](None)
     statuses = publisher.subscribe()
     publisher.publish(TxStatus(StatusKind.READY))
@@ -153,6 +164,7 @@ async def test_the_end_of_a_watch_has_the_official_error_text(kind: StatusKind |
 
 
 def test_module_errors_are_named_by_the_metadata(metadata_v15: bytes) -> None:
+    """Name a module's error by the metadata."""
     metadata = decode_metadata(metadata_v15)
     error = decode_dispatch_error(metadata, bytes([3, 30, 2, 0, 0, 0]))
     assert dispatch_error_text(metadata, error) == (
@@ -171,11 +183,13 @@ def test_module_errors_are_named_by_the_metadata(metadata_v15: bytes) -> None:
     ],
 )
 def test_other_dispatch_errors_look_as_rust_prints_them(metadata_v15: bytes, encoded: str, text: str) -> None:
+    """Print other dispatch errors as Rust does: clients compare these texts."""
     metadata = decode_metadata(metadata_v15)
     assert dispatch_error_text(metadata, decode_dispatch_error(metadata, bytes.fromhex(encoded))) == text
 
 
 def test_the_debug_form_covers_every_shape_of_a_variant() -> None:
+    """Print every shape of a variant as Rust's Debug does."""
     values: list[Any] = ["Unit", ("One", 5), ("Named", {"a": "X", "b": b"\1\2"}), ("Outer", ("Inner", 1))]
     assert [rust_debug(value) for value in values] == [
         "Unit",
@@ -186,6 +200,7 @@ def test_the_debug_form_covers_every_shape_of_a_variant() -> None:
 
 
 def test_a_missing_event_is_reported_as_a_success_without_result() -> None:
+    """Report a missing event as a success whose result could not be read."""
     events = (BlockEvent("System", "ExtrinsicSuccess", {}), BlockEvent("Swapping", "Odd", 5))
     inclusion = Inclusion(b"hash", BlockRef(b"block", 1), 2, events)
     assert inclusion.event("System", "ExtrinsicSuccess") == {}
@@ -201,6 +216,7 @@ def test_a_missing_event_is_reported_as_a_success_without_result() -> None:
 async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Refuse a call at once when too many wait to be signed."""
     monkeypatch.setattr(submission, "MAX_WAITING_CALLS", 3)
     sending, refused = client(RefusingPool()), list[TooManyCalls]()
 
@@ -220,6 +236,7 @@ async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_
 async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_was_executed(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
+    """Retry reading the events after a local fault; if it stays, name what was executed."""
     faults: list[LocalFault] = [ExecutorDied("killed"), Deadline("Metadata_metadata", 30)]
     inclusion = Inclusion(b"\1" * 32, BlockRef(b"\2" * 32, 7), 0, ())
 
@@ -244,6 +261,7 @@ async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_wa
 
 
 async def test_a_submission_is_retried_after_a_local_fault_of_the_pool() -> None:
+    """Offer a call again after a local fault of the pool."""
     refusing = RefusingPool(pool.NotJudged("killed"), pool.NotJudged("killed"))
     sent = client(refusing)
     watch = await sent._into_pool(SubmittedCall("System", "remark"))

@@ -37,6 +37,8 @@ async def is_dropped(liar: TcpPeer, victim: TcpPeer, caplog: pytest.LogCaptureFi
 
 
 def in_warp(edit: Edit) -> Lie:
+    """Return a lie that edits the fragments of a warp proof."""
+
     def lie(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
         if protocol != "sync/warp" or answer is None:
             return answer
@@ -48,16 +50,19 @@ def in_warp(edit: Edit) -> Lie:
 
 
 def of_another_set(fragments: list[WarpFragment]) -> None:
+    """Leave out the first fragment, so that the next is of another set."""
     del fragments[0]
 
 
 def with_too_little_weight(fragments: list[WarpFragment]) -> None:
+    """Keep one vote of the first fragment: too little weight."""
     proof = fragments[0].justification
     commit = replace(proof.commit, precommits=proof.commit.precommits[:1])
     fragments[0] = WarpFragment(fragments[0].header, replace(proof, commit=commit))
 
 
 def with_one_vote_counted_often(fragments: list[WarpFragment]) -> None:
+    """Repeat one vote of the first fragment."""
     proof = fragments[0].justification
     commit = replace(proof.commit, precommits=proof.commit.precommits[:1] * 3)
     fragments[0] = WarpFragment(fragments[0].header, replace(proof, commit=commit))
@@ -74,14 +79,17 @@ def with_forged_ancestry(fragments: list[WarpFragment]) -> None:
 
 
 def without_end(fragments: list[WarpFragment]) -> None:
+    """Repeat the first fragment 25,000 times."""
     fragments[:] = fragments[:1] * 25_000
 
 
 def answering(protocol: str, change: Callable[[bytes], bytes]) -> Lie:
+    """Return a lie that changes the answers of a protocol."""
     return lambda asked, _, answer: change(answer) if asked == protocol and answer else answer
 
 
 def in_state(change: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]) -> Lie:
+    """Return a lie that changes the proof of a state."""
     return answering(
         "state/2", lambda answer: StateResponse(proof=change(StateResponse.decode(answer).proof)).encode()
     )
@@ -106,12 +114,14 @@ LIES: dict[str, Lie] = {
 
 
 def spoilt_blocks(answer: bytes, **changes: bytes) -> bytes:
+    """Return an answer whose headers have other fields."""
     blocks = BlockResponse.decode(answer).blocks
     changed = (replace(block, header=replace(block.header, **changes)) for block in blocks if block.header)
     return BlockResponse(tuple(changed)).encode()
 
 
 def with_body(answer: bytes, body: tuple[bytes, ...]) -> bytes:
+    """Return an answer whose blocks have another body."""
     blocks = BlockResponse.decode(answer).blocks
     return BlockResponse(tuple(replace(block, body=body) for block in blocks)).encode()
 
@@ -120,6 +130,7 @@ def with_body(answer: bytes, body: tuple[bytes, ...]) -> bytes:
 async def test_a_peer_that_falsifies_an_answer_is_dropped_and_another_one_helps(
     chain: Rig, victim: TcpPeer, lie: Lie, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Drop and charge a peer for each lie in an answer, keep nothing of it, and sync from another one."""
     liar, honest = Liar(2, chain, lie), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await victim.network.connect(liar.address)
@@ -135,6 +146,7 @@ async def test_a_peer_that_falsifies_an_answer_is_dropped_and_another_one_helps(
 async def test_a_slow_and_a_silent_peer_are_replaced_in_time(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Replace a peer that never answers, after its timeout, and charge it."""
     liar, honest = Liar(2, chain), Liar(3, chain)
     monkeypatch.setitem(
         victim.network._limits, "sync/warp", replace(serve.SERVED_REQUEST_LIMITS["sync/warp"], timeout=0.3)
@@ -179,6 +191,7 @@ FORGERIES: dict[str, Callable[[Header], Header]] = {
 async def test_a_forged_block_is_never_imported_and_the_chain_continues(
     chain: Rig, victim: TcpPeer, forge: Callable[[Header], Header], caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Refuse each kind of forged block, drop its announcer, and follow the honest chain."""
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -197,6 +210,7 @@ async def test_a_forged_block_is_never_imported_and_the_chain_continues(
 
 
 async def test_two_blocks_in_one_slot_are_a_fork_that_ends_with_finality(chain: Rig, victim: TcpPeer) -> None:
+    """Follow both of two blocks in one slot until finality drops one."""
     honest = Liar(3, chain)
     async with on_the_network(victim, honest):
         await joined(victim, honest)
@@ -220,6 +234,7 @@ async def test_two_blocks_in_one_slot_are_a_fork_that_ends_with_finality(chain: 
 async def test_a_block_withheld_by_its_first_announcer_is_fetched_from_the_next(
     chain: Rig, victim: TcpPeer
 ) -> None:
+    """Fetch a block from the next announcer that its first one withholds."""
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -233,6 +248,7 @@ async def test_a_block_withheld_by_its_first_announcer_is_fetched_from_the_next(
 
 
 async def test_a_flood_of_announcements_stays_within_its_bounds(chain: Rig, victim: TcpPeer) -> None:
+    """Bound the memory and tasks that a flood of announcements takes, and follow the honest peer."""
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -253,6 +269,7 @@ async def test_a_flood_of_announcements_stays_within_its_bounds(chain: Rig, vict
 async def test_false_claims_about_the_head_are_discounted_and_an_honest_peer_followed(
     chain: Rig, victim: TcpPeer
 ) -> None:
+    """Discount false claims about the head: the node is not syncing, and follows the honest peer."""
     honest = Liar(9, chain)
     liars = [Liar(number, chain) for number in (2, 3, 4)]
     for liar in liars:
@@ -273,6 +290,7 @@ async def test_false_claims_about_the_head_are_discounted_and_an_honest_peer_fol
 async def test_a_clock_that_is_an_hour_slow_is_warned_of_and_no_peer_charged(
     chain: Rig, victim: TcpPeer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Warn once of a clock that is an hour slow, charge no peer, and follow once it is right."""
     header = chain.chain.header(chain.chain.best.hash)
     assert header is not None
     looks = list[int]()

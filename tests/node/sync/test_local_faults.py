@@ -40,12 +40,14 @@ class Disturbed(MiniRuntime):
     """The mini chain's rules in a process that fails as the file of the environment says."""
 
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
+        """Disturb the execution of a block as the file says, then execute it."""
         if function == "Core_execute_block":
             disturb(Path(os.environ[MODE]))
         return super().call(function, args, journal)
 
 
 def disturb(mode: Path) -> None:
+    """Fail as the file says: slow, endless or out of memory."""
     kind = mode.read_text()
     if kind == "slow":
         time.sleep(0.05)  # so that a kill finds the process at work
@@ -61,10 +63,12 @@ def disturb(mode: Path) -> None:
 
 
 def runtime_for(code: bytes) -> Runtime:
+    """Return the runtime of the disturbed process."""
     return Disturbed()
 
 
 def started(store: Store, nursery: trio.Nursery) -> Executor:
+    """Return an executor whose runtime is disturbed, with its task started."""
     executor = Executor(store, f"{__name__}:runtime_for", nursery, call_processes=1)
     nursery.start_soon(executor._serve)
     return executor
@@ -102,6 +106,7 @@ async def test_a_fault_in_the_syncs_own_runtime_calls_stops_nothing_and_charges_
 async def test_kills_deadlines_and_lack_of_memory_cost_no_peer_and_no_block(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Lose no block and charge no peer for kills, deadlines and lack of memory of the executor."""
     mode = tmp_path / "mode"
     mode.write_text("slow")
     monkeypatch.setenv(MODE, str(mode))

@@ -41,6 +41,7 @@ class Authority:
 
     @property
     def address(self) -> str:
+        """The node's address with its peer id."""
         return f"{self.node.network.listening[0]}/p2p/{self.node.local_peer_id}"
 
     def light(self, base: Path, sync: str, **options: Any) -> Any:
@@ -51,6 +52,7 @@ class Authority:
 
 @asynccontextmanager
 async def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Authority]:
+    """Yield a chain that counts what peers ask it for."""
     spec = tmp_path / "spec.json"
     spec.write_text(to_json(dev_chain_spec(DevGenesis(state_entries=ENTRIES, epoch_blocks=10))))
     dev = DevConfig(seal="slots", block_time=150)
@@ -77,6 +79,7 @@ async def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
 async def test_in_light_rpc_mode_a_restart_downloads_the_state_but_not_the_proofs(
     node_key: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Download the state again after a restart in light-rpc mode, and prove only from the cached set on."""
     async with authority(tmp_path, monkeypatch) as served:
         async with served.light(tmp_path / "light", "light-rpc", node_key=node_key) as light:
             await in_step(light, served.node, 6)
@@ -94,6 +97,7 @@ async def test_in_light_rpc_mode_a_restart_downloads_the_state_but_not_the_proof
 async def test_in_full_mode_each_block_is_executed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Execute each block once in full mode, restart included, and download no state."""
     async with authority(tmp_path, monkeypatch) as served:
         async with served.light(tmp_path / "full", "full") as full:
             await in_step(full, served.node, 6)
@@ -160,16 +164,19 @@ def listens(node: NodeProcess) -> bool:
 
 
 def final(node: NodeProcess) -> int:
+    """Return the number of the final block."""
     return int(node.call("chain_getHeader", node.call("chain_getFinalizedHead"))["number"], 16)
 
 
 def follows(node: NodeProcess) -> bool:
+    """Return whether the node is synced."""
     return listens(node) and not node.call("system_health")["isSyncing"]
 
 
 async def test_a_node_killed_in_each_phase_of_its_sync_completes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Complete the sync of a node that is killed in each phase, and download no adopted state again."""
     async with authority(tmp_path, monkeypatch) as served:
         whole = await trio.to_thread.run_sync(pieces_of, served.node.store)
         assert whole > 15

@@ -18,6 +18,7 @@ DEEP = MAX_OVERLAY_BLOCKS + 16
 async def test_a_fork_deeper_than_the_memory_limit_is_followed_and_becomes_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Follow a fork that is deeper than the memory's limit, to its finality."""
     async with running(authority, light):
         await followed(light, authority)
         base = authority.chain.finalized.hash
@@ -41,6 +42,7 @@ async def test_a_fork_deeper_than_the_memory_limit_is_followed_and_becomes_final
 async def test_of_two_forks_that_change_the_authorities_the_final_one_counts(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Take the authorities of the fork that becomes final, not of the longest one."""
     async with running(authority, light):
         await followed(light, authority)
         base = authority.chain.finalized.hash
@@ -68,6 +70,7 @@ async def test_a_stall_of_finality_is_logged_and_bounded(
     monkeypatch: pytest.MonkeyPatch,
     silent: bool,
 ) -> None:
+    """Log the reason of a stall of finality, bound the blocks in memory, and catch up afterwards."""
     why = "Too few authorities vote"
     if silent:
         monkeypatch.setattr(authority.sync.finality, "_send_packet", lambda peer: None)
@@ -89,6 +92,7 @@ async def test_a_stall_of_finality_is_logged_and_bounded(
 async def test_a_transaction_of_ours_is_watched_through_a_fork_until_it_is_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Report a transaction's statuses through a fork until it is final."""
     ours = tx("dave", 0, put("ours", "twice"))
     async with running(authority, light) as nursery:
         nursery.start_soon(light.rig.pool.run)

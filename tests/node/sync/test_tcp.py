@@ -13,6 +13,7 @@ from tests.support.node.steps import in_step
 
 
 async def test_a_light_node_follows_a_development_chain_over_tcp(tmp_path: Path) -> None:
+    """Download, follow and finalize a development chain over TCP as a light node."""
     spec = tmp_path / "spec.json"
     spec.write_text(to_json(dev_chain_spec()))
     dev = DevConfig(seal="slots", block_time=150)

@@ -22,6 +22,7 @@ def functions(file: str) -> dict[str, str]:
 
 
 def test_each_attack_of_the_tables_is_played_by_a_test_or_a_row_that_exists() -> None:
+    """Name an existing test or row for each attack of the threat model's tables."""
     rows = [row for row in ROW.finditer(TABLE.read_text()) if row["tests"] not in ("test", "---")]
     assert len(rows) > 50
     for row in rows:
@@ -37,5 +38,6 @@ def test_each_attack_of_the_tables_is_played_by_a_test_or_a_row_that_exists() ->
 
 
 def test_each_attack_that_is_played_is_in_the_tables() -> None:
+    """List each row of the red team in the threat model's tables."""
     listed = {match["row"] for match in REDTEAM.finditer(TABLE.read_text())}
     assert listed == set(ROWS) - {"0"}, "row 0 is the node without an attack"

@@ -35,6 +35,7 @@ async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float)
 async def test_without_peers_the_log_names_why_each_node_is_unreachable(
     make_rig: MakeRig, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log why each known node is unreachable, every 15 s, while there is no peer."""
     client = Client(await grown(make_rig))
     client.network.unreachable["12D3Boot"] = "it proves to be 12D3Other"
     why = "no peer is connected yet (12D3Boot: it proves to be 12D3Other)"
@@ -44,6 +45,7 @@ async def test_without_peers_the_log_names_why_each_node_is_unreachable(
 async def test_the_log_names_the_peers_that_refuse(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log the peers that refuse a warp proof."""
     client = Client(await grown(make_rig), light=lambda *_: None)
     [(phase, why)] = await said(caplog, client, 20)
     assert phase == "Downloading finality proofs"
@@ -57,6 +59,7 @@ async def test_the_log_names_the_peers_that_refuse(
 async def test_an_invalid_proof_is_logged_as_the_reason(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log an invalid proof as the reason why there is no peer."""
     client = Client(await grown(make_rig), liar=lambda *args: edited(args[2], forge_last))
     [(_, why)] = await said(caplog, client, 32)
     assert "Peer liar is dropped: an invalid warp proof: " in caplog.text
@@ -66,12 +69,14 @@ async def test_an_invalid_proof_is_logged_as_the_reason(
 
 
 async def test_a_peer_that_refuses_becomes_evictable(make_rig: MakeRig, patient_clock: MockClock) -> None:
+    """Mark a peer that refuses as one that a better one may replace."""
     client = Client(await grown(make_rig), useless=lambda *_: None, honest=None)
     await client.sync.run()
     assert client.network.unwanted == ["useless"]
 
 
 async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, patient_clock: MockClock) -> None:
+    """Replace a peer that stalls the proofs, and finish with the next one."""
     rig = await grown(make_rig)
     client = Client(rig, slow=None)
     client.network.stalled.add("slow")
@@ -85,6 +90,7 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
 
 
 async def test_steps_prevent_the_warning(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+    """Log no warning while the sync makes steps."""
     progress = SyncProgress(Phase.STATE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(warn_when_stuck, progress)
@@ -96,12 +102,14 @@ async def test_steps_prevent_the_warning(autojump_clock: MockClock, caplog: pyte
 
 
 def test_of_many_reasons_the_first_three_are_listed() -> None:
+    """List the first three of many reasons, and count the others."""
     network = MemoryNetwork("alone")
     assert no_peers_reason(network) == "no peer is connected yet"
     assert with_reasons("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
 
 
 def test_the_rate_is_that_of_the_last_minute() -> None:
+    """Compute the rate of the last minute, and the time that is left at that rate."""
     rate = DownloadRate()
     assert rate.line() == ""
     rate.add(0.0, 0, 0, 0.0)
@@ -114,6 +122,7 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
 
 
 def test_an_estimate_never_reaches_the_whole() -> None:
+    """Limit an estimate to 99 %: a finished download ends by itself."""
     rate = DownloadRate()
     rate.add(0.0, 0, 0, 0.0)
     rate.add(10.0, 10 << 20, 1, 1.2)
@@ -121,6 +130,7 @@ def test_an_estimate_never_reaches_the_whole() -> None:
 
 
 def test_the_line_of_a_state_download_has_rate_and_time_left() -> None:
+    """Print size, rate, share and time left of a state download."""
     progress = SyncProgress(Phase.STATE, size=20 << 20, keys=1_000, rate=DownloadRate())
     assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
     assert progress.rate is not None
@@ -134,6 +144,7 @@ def test_the_line_of_a_state_download_has_rate_and_time_left() -> None:
 async def test_a_full_sync_logs_that_no_peer_has_the_first_blocks(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log that no peer has the first blocks, with the flags that help."""
     authority = await make_rig("authority", pruning=Pruning(blocks=4, state=4))
     for _ in range(20):
         await authority.block(final=True)

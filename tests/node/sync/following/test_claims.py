@@ -30,10 +30,12 @@ MIB = 1 << 20
 
 
 def invented(number: int, mark: int) -> Header:
+    """Return an invented header."""
     return Header(mark.to_bytes(32, "big"), number, bytes(32), bytes(32))
 
 
 async def never(peer: str, data: bytes) -> bytes | None:
+    """Never answer."""
     await trio.sleep_forever()
 
 
@@ -43,6 +45,7 @@ async def never(peer: str, data: bytes) -> bytes | None:
 async def test_a_peer_that_announces_invented_headers_and_never_answers_delays_no_honest_block(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Import honest blocks in time while a peer announces invented headers and never answers."""
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -73,6 +76,7 @@ async def test_a_peer_that_announces_invented_headers_and_never_answers_delays_n
 async def test_a_peer_that_never_answers_is_dropped_after_a_few_timeouts_over_all_its_connections(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Drop a peer that never answers after a few timeouts over all its connections."""
     liar = MemoryNetwork("liar")
     said = AnnounceHandshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
     liar.notifications("block-announces/1", said.encode)
@@ -169,6 +173,7 @@ async def test_invented_headers_that_lead_nowhere_are_bounded_and_charged(
 
 
 async def test_an_honest_announcement_is_not_evicted_by_those_of_others(chain: Rig, victim: TcpPeer) -> None:
+    """Keep an honest peer's announcement while another floods with its own."""
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -184,6 +189,7 @@ async def test_an_honest_announcement_is_not_evicted_by_those_of_others(chain: R
 async def test_a_sealed_block_is_fetched_from_the_peer_that_delivered_though_a_liar_announced_it_first(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Fetch a sealed block from the peer that delivered before, though a liar announced it first."""
     async with running(authority, light):
         await followed(light, authority)
         liar = MemoryNetwork("liar")
@@ -261,6 +267,7 @@ async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[Memory
 async def test_a_fresh_start_with_mute_peers_that_claim_to_be_far_ahead(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, count: int
 ) -> None:
+    """Start afresh among mute peers that claim to be far ahead, at most three times as slowly."""
     alone = Peer("alone", await make_rig("alone", authorities=KEYS), light=True)
     async with running(authority, alone):
         began = trio.current_time()
@@ -295,6 +302,7 @@ async def test_blocks_that_a_peer_proves_make_the_node_syncing(
 
 
 async def test_a_sealed_header_is_distinguished_from_an_invented_one(chain: Rig) -> None:
+    """Distinguish a sealed header from one with a wrong author, and from one of unknown authors."""
     parent = chain.chain.header(chain.chain.finalized.hash)
     above = chain.chain.header(chain.chain.hash_at(5) or b"")
     assert parent is not None and above is not None
@@ -313,6 +321,7 @@ async def test_a_sealed_header_is_distinguished_from_an_invented_one(chain: Rig)
 async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_coming(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Ask a peer again that failed once, although new liars keep coming."""
     async with running(authority, light):
         await followed(light, authority)
         authority.network.tamper = lambda protocol, request, answer: None

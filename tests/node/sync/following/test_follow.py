@@ -29,6 +29,7 @@ from tests.support.node.peers import KEYS, Peer, followed, in_step, reached, run
 async def test_a_light_node_proves_downloads_and_follows(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Prove, download and follow a chain as a light node, without a charge to anyone."""
     assert light.sync.progress.is_syncing
     async with running(authority, light):
         await in_step(light, authority)
@@ -48,6 +49,7 @@ async def test_a_light_node_proves_downloads_and_follows(
 async def test_a_light_node_executes_new_blocks_and_follows_finality_through_set_changes(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Execute new blocks, and follow finality through three changes of authorities."""
     async with running(authority, light):
         await in_step(light, authority)
         for step, keys in enumerate((KEYS, KEYS[:2], KEYS)):
@@ -65,6 +67,7 @@ async def test_a_light_node_executes_new_blocks_and_follows_finality_through_set
 async def test_many_missed_set_changes_are_fetched_as_fast_as_answers_come(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Fetch many missed set changes as fast as answers come."""
     async with running(authority, light):
         await miss_set_changes(authority, light, 12)
         assert light.chain.finalized.number == 4
@@ -79,6 +82,7 @@ async def test_many_missed_set_changes_are_fetched_as_fast_as_answers_come(
 async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_on_a_busy_network(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Ask a peer again that lacked the proof of a set change, on a busy network."""
     async with running(authority, light):
         await miss_set_changes(authority, light, 2)
         for step in range(60):
@@ -116,6 +120,7 @@ def without_justifications(protocol: str, request: bytes, answer: bytes | None) 
 async def test_a_fork_that_wins_is_followed_and_becomes_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Follow a fork that wins, to its finality."""
     async with running(authority, light):
         await in_step(light, authority)
         root = authority.chain.finalized.hash
@@ -130,6 +135,7 @@ async def test_a_fork_that_wins_is_followed_and_becomes_final(
 async def test_a_node_that_executes_everything_catches_up_from_genesis(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Execute everything from genesis as a full node."""
     for block in await authority.rig.blocks(100):
         await authority.rig.finality.finalize(block)
     await authority.rig.blocks(3)
@@ -185,6 +191,7 @@ def justified_only(authority: Peer, numbers: set[int]) -> Callable[[bytes], list
 async def test_blocks_before_a_justified_one_are_final_at_their_import(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Finalize blocks before a justified one at their import, and ask for each header once."""
     for block in await authority.rig.blocks(110):
         await authority.rig.finality.finalize(block)
     monkeypatch.setattr(authority.chain, "public_justifications", justified_only(authority, {1, 3, 90}))
@@ -209,6 +216,7 @@ async def test_blocks_before_a_justified_one_are_final_at_their_import(
 async def test_headers_with_an_invalid_justification_finalize_nothing(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
+    """Finalize nothing by headers with an invalid justification, and charge the peer."""
     for block in await authority.rig.blocks(80):
         await authority.rig.finality.finalize(block)
     passed_over = fault.startswith("a change")
@@ -239,6 +247,7 @@ def with_unproven(answer: bytes, numbers: set[int]) -> bytes:
 async def test_a_light_node_serves_a_third_one(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Serve a third node as a light one."""
     third = Peer("third", await make_rig("third", authorities=KEYS), light=True)
     async with running(authority, light, third):
         join(third.network, light.network)
@@ -249,6 +258,7 @@ async def test_a_light_node_serves_a_third_one(
 
 
 async def test_a_peer_of_another_chain_is_refused(light: Peer, patient_clock: MockClock) -> None:
+    """Refuse a peer of another chain."""
     stranger = MemoryNetwork("stranger")
     stranger.notifications(
         "block-announces/1", lambda: AnnounceHandshake(Roles.FULL, 9, bytes(32), b"\x07" * 32).encode()
@@ -260,6 +270,7 @@ async def test_a_peer_of_another_chain_is_refused(light: Peer, patient_clock: Mo
 async def test_light_peers_are_not_asked_and_their_claims_ignored(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Ask no light peer, and ignore its claims."""
     strangers = [MemoryNetwork(f"light {number}") for number in range(3)]
     for stranger in strangers:
         said = AnnounceHandshake(Roles.LIGHT, 1_000_000, b"\x07" * 32, light.chain.genesis_hash)
@@ -276,6 +287,7 @@ async def test_light_peers_are_not_asked_and_their_claims_ignored(
 
 
 def with_spoilt_body(answer: bytes) -> bytes:
+    """Return an answer with its first body changed."""
     blocks = BlockResponse.decode(answer).blocks
     return answer.replace(blocks[0].body[0], blocks[0].body[0][:-1] + b"\xee") if blocks else answer
 
@@ -283,6 +295,7 @@ def with_spoilt_body(answer: bytes) -> bytes:
 async def test_a_peer_that_sends_another_body_is_dropped(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Drop a peer that sends another body than the header commits to."""
     async with running(authority, light):
         await in_step(light, authority)
         authority.network.tamper = lambda protocol, request, answer: (
@@ -297,6 +310,7 @@ async def test_a_peer_that_sends_another_body_is_dropped(
 
 
 async def test_invalid_votes_finalize_nothing(authority: Peer, light: Peer, patient_clock: MockClock) -> None:
+    """Charge invalid votes, which finalize nothing."""
     async with running(authority, light):
         await followed(light, authority)
         before = light.chain.finalized
@@ -317,6 +331,7 @@ async def test_invalid_votes_finalize_nothing(authority: Peer, light: Peer, pati
 async def test_malformed_announcements_are_charged(
     authority: Peer, light: Peer, data: bytes, patient_clock: MockClock
 ) -> None:
+    """Charge malformed announcements."""
     async with running(authority, light):
         authority.network.protocols["block-announces/1"].send("light", data)
         await reached(light, lambda: bool(light.network.reports))
@@ -326,6 +341,7 @@ async def test_malformed_announcements_are_charged(
 async def test_an_announced_block_with_a_forged_seal_is_never_imported(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Refuse an announced block with a forged seal."""
     async with running(authority, light):
         await in_step(light, authority)
         header = authority.chain.header(authority.chain.best.hash)
@@ -342,6 +358,7 @@ async def test_an_announced_block_with_a_forged_seal_is_never_imported(
 async def test_a_transaction_given_to_the_light_node_reaches_the_author(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Send a transaction of the light node to the author, and report the broadcast."""
     async with running(authority, light):
         await followed(light, authority)
         with authority.rig.pool.arrivals() as arrivals:
@@ -356,6 +373,7 @@ async def test_a_transaction_given_to_the_light_node_reaches_the_author(
 async def test_a_watcher_receives_the_retraction_and_the_finality_of_its_transaction(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Report retraction and finality to a watcher of the light node."""
     async with running(authority, light) as nursery:
         nursery.start_soon(light.rig.pool.run)
         nursery.start_soon(authority.rig.pool.run)
@@ -384,6 +402,7 @@ async def test_a_watcher_receives_the_retraction_and_the_finality_of_its_transac
 async def test_a_transaction_in_no_block_is_sent_again_after_a_minute(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Send a transaction again after a minute that is in no block."""
     async with running(authority, light):
         await followed(light, authority)
         sent = tx("dave", 0)
@@ -399,6 +418,7 @@ async def test_a_transaction_in_no_block_is_sent_again_after_a_minute(
 async def test_many_transactions_are_sent_in_messages_of_an_accepted_size(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Split many transactions into messages that peers accept."""
     async with running(authority, light):
         await followed(light, authority)
         lengths = []
@@ -416,6 +436,7 @@ async def test_many_transactions_are_sent_in_messages_of_an_accepted_size(
 async def test_an_invalid_transaction_is_charged(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Charge an invalid transaction."""
     async with running(authority, light):
         await followed(light, authority)
         authority.network.protocols["transactions/1"].send("light", b"\x04" + tx("poor", 0))

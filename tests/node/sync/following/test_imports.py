@@ -25,6 +25,7 @@ def justified(rig: Rig, block: bytes, round_number: int | None = None) -> Fetche
 
 
 async def test_only_an_invalid_justification_is_charged(rig: Rig, make_rig: MakeRig) -> None:
+    """Charge an invalid justification, and none that a local fault kept from verification."""
     blocks = [await rig.block(final=True) for _ in range(3)]
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     charged: list[tuple[str, str]] = []

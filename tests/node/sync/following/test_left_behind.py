@@ -56,12 +56,14 @@ async def leave_behind(light: Peer, authority: Peer) -> BlockRef:
 
 @pytest.fixture(autouse=True)
 def given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up on a missing block after ten seconds."""
     monkeypatch.setattr(follow, "NO_NEXT_BLOCK_S", 10.0)
 
 
 async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
     authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Download a new state when no peer has the next block any more, and follow again."""
     async with running(authority, light):
         await followed(light, authority)
         before, began = await leave_behind(light, authority), trio.current_time()
@@ -79,6 +81,7 @@ async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
 async def test_a_peer_with_the_next_block_in_time_is_followed(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Follow a peer that has the next block in time, and keep the old state."""
     other = Peer("other", await make_rig("other", authorities=KEYS), light=True)
     async with running(authority, light, other):
         await followed(light, authority)
@@ -117,6 +120,7 @@ async def test_claims_alone_do_not_replace_the_state(
 async def test_an_archive_keeps_its_blocks_and_logs_the_remedy(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Keep an archive's blocks, and name the remedy."""
     archive = Peer("light", await make_rig("light", authorities=KEYS, pruning=ARCHIVE), light=True)
     async with running(authority, archive):
         await followed(archive, authority)
@@ -139,6 +143,7 @@ class Liar(Peer):
 
 
 async def no_block(peer: str, request: bytes) -> bytes:
+    """Return no block."""
     return BlockResponse(()).encode()
 
 
@@ -155,6 +160,7 @@ class World:
         self._network = NetworkConfig(listen=("/ip4/127.0.0.1/tcp/0",))
 
     def authority(self, *, reachable: bool = True) -> AbstractAsyncContextManager[Node]:
+        """Return an authority that keeps few blocks, under one address if it is reachable."""
         network = replace(self._network, node_key=NODE_KEY)
         if reachable:
             network = replace(network, listen=(self._place,))
@@ -162,6 +168,7 @@ class World:
         return live_node(self._folder / "authority", dev=dev, pruning=few, network=network)
 
     def follower(self) -> AbstractAsyncContextManager[Node]:
+        """Return a light node that knows the authority's address."""
         known = f"{self._place}/p2p/{peer_id(Keypair.from_seed(NODE_KEY, 'ed25519').public)}"
         network = replace(self._network, boot_nodes=(known,))
         folder, chain = self._folder / "follower", str(self._spec)

@@ -38,13 +38,16 @@ class Asker:
         join(self.network, self.server)
 
     async def ask(self, protocol: str, data: bytes) -> bytes:
+        """Send a request; return the answer."""
         return await self.network.request("server", protocol, data)
 
     async def blocks(self, request: BlockRequest) -> BlockResponse:
+        """Request blocks; return the answer."""
         return BlockResponse.decode(await self.ask("sync/2", request.encode()))
 
 
 async def test_blocks_are_served_upwards_with_bodies_and_justifications(rig: Rig) -> None:
+    """Serve blocks upwards with bodies, and one justification a period."""
     made = await rig.blocks(5)
     await rig.finality.finalize(made[2])
     answer = await Asker(rig).blocks(BlockRequest(2, WHOLE, 3))
@@ -59,6 +62,7 @@ async def test_blocks_are_served_upwards_with_bodies_and_justifications(rig: Rig
 
 
 async def test_blocks_are_served_downwards_along_a_fork(rig: Rig) -> None:
+    """Serve blocks downwards along a fork, and none of the best chain above it."""
     made = await rig.blocks(3)
     fork = await rig.block(tx("alice", 0), on=made[0])
     asker = Asker(rig)
@@ -69,18 +73,21 @@ async def test_blocks_are_served_downwards_along_a_fork(rig: Rig) -> None:
 
 
 async def test_unknown_blocks_have_an_empty_answer(rig: Rig) -> None:
+    """Answer a request for unknown blocks with none."""
     asker = Asker(rig)
     assert (await asker.blocks(BlockRequest(bytes(32), WHOLE))).blocks == ()
     assert (await asker.blocks(BlockRequest(77, WHOLE))).blocks == ()
 
 
 async def test_an_answer_ends_at_128_blocks(rig: Rig) -> None:
+    """End an answer at 128 blocks."""
     await rig.blocks(140)
     answer = await Asker(rig).blocks(BlockRequest(1, Attributes.HEADER))
     assert len(answer.blocks) == 128
 
 
 async def test_the_same_request_a_third_time_is_fatal(rig: Rig) -> None:
+    """Charge an equal block request the third time: each answer costs work and bandwidth."""
     await rig.blocks(1)
     asker = Asker(rig)
     for _ in range(2):
@@ -91,6 +98,7 @@ async def test_the_same_request_a_third_time_is_fatal(rig: Rig) -> None:
 
 
 async def test_concurrent_equal_requests_count_as_repeated(rig: Rig) -> None:
+    """Count concurrent equal requests as repeated."""
     await rig.blocks(1)
     asker, refused = Asker(rig), 0
 
@@ -166,6 +174,7 @@ async def test_two_nodes_of_a_process_leave_the_interpreters_lock_as_it_was() ->
 
 
 async def test_a_peer_with_too_many_requests_is_refused_until_some_are_answered(rig: Rig) -> None:
+    """Refuse a peer with too many requests until some are answered."""
     asker, refused = Asker(rig), 0
 
     async def ask(number: int) -> None:
@@ -184,6 +193,7 @@ async def test_a_peer_with_too_many_requests_is_refused_until_some_are_answered(
 
 
 async def test_more_keys_than_a_read_may_have_are_refused(rig: Rig) -> None:
+    """Refuse more keys than a read may have."""
     asker = Asker(rig)
     keys = tuple(number.to_bytes(2, "big") for number in range(MAX_LIGHT_KEYS + 1))
     await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, keys[1:]).encode())
@@ -192,6 +202,7 @@ async def test_more_keys_than_a_read_may_have_are_refused(rig: Rig) -> None:
 
 
 async def test_requests_for_a_justification_may_repeat(rig: Rig) -> None:
+    """Allow equal requests for a justification: it may come later."""
     await rig.blocks(1)
     asker = Asker(rig)
     for _ in range(9):
@@ -200,6 +211,7 @@ async def test_requests_for_a_justification_may_repeat(rig: Rig) -> None:
 
 
 async def test_malformed_requests_are_charged(rig: Rig) -> None:
+    """Charge malformed requests of every protocol."""
     asker = Asker(rig)
     for protocol in ("sync/2", "sync/warp", "state/2", "light/2"):
         with pytest.raises(RequestFailed):
@@ -208,6 +220,7 @@ async def test_malformed_requests_are_charged(rig: Rig) -> None:
 
 
 async def test_a_warp_proof_leads_from_set_to_set_to_the_newest_final_block(make_rig: MakeRig) -> None:
+    """Prove from set to set up to the newest final block."""
     keys = well_known(3)
     rig = await make_rig(authorities=keys)
     await rig.block(tx("alice", 0, voters_of(keys[:2])), final=True)
@@ -223,6 +236,7 @@ async def test_a_warp_proof_leads_from_set_to_set_to_the_newest_final_block(make
 
 
 async def test_a_warp_proof_begins_at_final_blocks_only(rig: Rig) -> None:
+    """Begin a warp proof at final blocks only."""
     made = await rig.blocks(4)
     await rig.finality.finalize(made[0])
     for begin in (made[3], bytes(32)):
@@ -231,6 +245,7 @@ async def test_a_warp_proof_begins_at_final_blocks_only(rig: Rig) -> None:
 
 
 async def test_a_state_is_served_with_its_proof(rig: Rig) -> None:
+    """Serve a state with a proof that its root verifies."""
     block = await rig.block(tx("alice", 0, put("k", "v" * 100)))
     header = rig.chain.header(block)
     assert header is not None
@@ -241,6 +256,7 @@ async def test_a_state_is_served_with_its_proof(rig: Rig) -> None:
 
 
 async def test_a_state_is_served_without_proof_on_request(rig: Rig) -> None:
+    """Serve a state without proof where the request asks for that."""
     block = await rig.block(tx("alice", 0, put("k", "v")))
     asker = Asker(rig)
     answer = StateResponse.decode(await asker.ask("state/2", StateRequest(block, no_proof=True).encode()))
@@ -249,6 +265,7 @@ async def test_a_state_is_served_without_proof_on_request(rig: Rig) -> None:
 
 
 async def test_a_discarded_state_is_refused(make_rig: MakeRig) -> None:
+    """Refuse a state that was discarded."""
     from cfnode.store import Pruning
 
     rig = await make_rig(pruning=Pruning(2, 2))
@@ -259,6 +276,7 @@ async def test_a_discarded_state_is_refused(make_rig: MakeRig) -> None:
 
 
 async def test_single_values_are_served_with_proof_of_presence_and_absence(rig: Rig) -> None:
+    """Prove the presence of one value and the absence of another."""
     block = await rig.block(tx("alice", 0, put("k", "v" * 100)))
     header = rig.chain.header(block)
     assert header is not None
@@ -270,6 +288,7 @@ async def test_single_values_are_served_with_proof_of_presence_and_absence(rig: 
 
 
 async def test_a_missing_child_trie_is_proven_absent(rig: Rig) -> None:
+    """Prove that a child trie does not exist."""
     header = rig.chain.header(rig.chain.genesis_hash)
     assert header is not None
     request = RemoteRead(rig.chain.genesis_hash, (b"key",), b"child")
@@ -279,6 +298,7 @@ async def test_a_missing_child_trie_is_proven_absent(rig: Rig) -> None:
 
 
 async def test_the_proof_of_a_call_contains_what_it_reads(rig: Rig) -> None:
+    """Prove all that a call reads: the asker executes it on the proof alone."""
     block = await rig.block(tx("alice", 0))
     header = rig.chain.header(block)
     assert header is not None
@@ -292,6 +312,7 @@ async def test_the_proof_of_a_call_contains_what_it_reads(rig: Rig) -> None:
 
 @pytest.mark.parametrize("function", ["Core_wishes", "AccountNonceApi_account_nonce"])
 async def test_a_call_that_this_node_cannot_make_is_refused(rig: Rig, function: str) -> None:
+    """Refuse a call to an unknown function, or at an unknown block."""
     block = rig.chain.genesis_hash if function == "Core_wishes" else bytes(32)
     with pytest.raises(RequestFailed):
         await Asker(rig).ask("light/2", RemoteCall(block, function).encode())

@@ -24,6 +24,7 @@ class OpenRequests:
         client.network.request = self.request  # type: ignore[method-assign]
 
     async def request(self, peer: str, protocol: str, data: bytes, *, seconds: float | None = None) -> bytes:
+        """Count a request for a range as open until its answer comes."""
         self._open[peer] = self._open.get(peer, 0) + (protocol == "state/2")
         self.most_of_peer = max(self.most_of_peer, self._open[peer])
         self.most = max(self.most, sum(self._open.values()))
@@ -50,6 +51,7 @@ async def download(
 async def test_a_quick_peer_is_asked_for_two_ranges_at_once(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
+    """Ask a quick peer for two ranges at once, and for none twice."""
     requests, client = await download(make_rig, tmp_path, monkeypatch, QUICK_S / 2, "quick")
     assert requests.most_of_peer == 2
     starts = [StateRequest.decode(data).start for _, kind, data in client.network.asked if kind == "state/2"]
@@ -59,6 +61,7 @@ async def test_a_quick_peer_is_asked_for_two_ranges_at_once(
 async def test_a_slow_peer_is_asked_for_one_range_after_the_other(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
+    """Ask a slow peer for one range at a time."""
     requests, _ = await download(make_rig, tmp_path, monkeypatch, QUICK_S, "slow")
     assert requests.most_of_peer == 1
 
@@ -66,6 +69,7 @@ async def test_a_slow_peer_is_asked_for_one_range_after_the_other(
 async def test_a_peer_of_small_answers_is_asked_for_one_range_after_the_other(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ask a peer of small answers for one range at a time."""
     monkeypatch.setattr(state_ranges, "MAX_SMALL", 1_000)
     client = states.Client(await states.grown(make_rig, monkeypatch), tmp_path, small=None)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 1 << 20)
@@ -78,6 +82,7 @@ async def test_a_peer_of_small_answers_is_asked_for_one_range_after_the_other(
 async def test_where_many_peers_help_none_is_asked_ahead(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
+    """Ask none ahead where many peers help."""
     names = [f"peer {number}" for number in range(MAX_AHEAD)]
     requests, _ = await download(make_rig, tmp_path, monkeypatch, QUICK_S / 2, *names)
     assert requests.most == MAX_AHEAD

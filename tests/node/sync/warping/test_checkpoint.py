@@ -24,6 +24,7 @@ SLOTS_A_DAY = 24 * 600
 
 
 def block(rig: Rig, number: int) -> bytes:
+    """Return the hash of a block."""
     block_hash = rig.chain.hash_at(number)
     assert block_hash is not None
     return block_hash
@@ -40,6 +41,7 @@ async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Tr
 async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Continue proofs from a checkpoint whose header holds the keys, and log its age."""
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     with caplog.at_level("INFO", "cfnode.sync"):
@@ -58,6 +60,7 @@ async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
 async def test_an_implausible_age_of_a_checkpoint_is_warned_of(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture, days: float, words: str
 ) -> None:
+    """Warn of a checkpoint that is too old or from the future."""
     rig = await grown(make_rig)
     await trusted(Client(rig, honest=None), Checkpoint(block(rig, 1), 1), days)
     loud = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
@@ -66,6 +69,7 @@ async def test_an_implausible_age_of_a_checkpoint_is_warned_of(
 
 
 async def test_a_checkpoint_that_changes_no_authorities_is_refused(make_rig: MakeRig) -> None:
+    """Refuse a checkpoint whose block changes no authorities."""
     rig = await grown(make_rig)
     with pytest.raises(BadCheckpoint, match=r"block #3 .* changes no authorities: --checkpoint takes"):
         await trusted(Client(rig, honest=None), Checkpoint(block(rig, 3), 2))
@@ -74,6 +78,7 @@ async def test_a_checkpoint_that_changes_no_authorities_is_refused(make_rig: Mak
 async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture, patient_clock: MockClock
 ) -> None:
+    """Name a wrong set id as the reason why no proof continues."""
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     trust = await trusted(client, Checkpoint(block(rig, 1), 7))
@@ -85,6 +90,7 @@ async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
 async def test_a_peer_that_sends_a_header_with_another_hash_is_dropped_and_the_next_one_asked(
     make_rig: MakeRig,
 ) -> None:
+    """Drop a peer that sends a header with another hash, and ask the next one."""
     rig = await grown(make_rig)
 
     def another(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -103,6 +109,7 @@ async def test_a_peer_that_sends_a_header_with_another_hash_is_dropped_and_the_n
 async def test_the_wait_for_an_unknown_checkpoint_is_logged(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Report the wait for an unknown checkpoint with its hash."""
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     with trio.move_on_after(20):
@@ -113,6 +120,7 @@ async def test_the_wait_for_an_unknown_checkpoint_is_logged(
 
 
 async def test_a_node_begins_at_the_checkpoint_it_was_given(make_rig: MakeRig) -> None:
+    """Begin the proofs at the checkpoint, and import the state of the newest final block."""
     rig, own = await grown(make_rig), await make_rig("own", authorities=KEYS)
     client = Client(rig, honest=None)
     network = MemoryNetwork("light")

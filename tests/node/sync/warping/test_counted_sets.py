@@ -20,12 +20,14 @@ class Watched(SyncProgress):
         super().__init__()
 
     def __setattr__(self, name: str, value: object) -> None:
+        """Record the thread that writes."""
         if name != "writers":
             self.writers.add(threading.get_ident())
         super().__setattr__(name, value)
 
 
 async def test_no_thread_counts_for_itself(make_rig: MakeRig) -> None:
+    """Count proven sets in one thread: two that count at once would lose some."""
     client, progress = Client(await grown(make_rig), one=None, two=None), Watched()
     with trio.fail_after(30):
         await WarpSync(client.asker, client.genesis, None, progress).run()

@@ -58,6 +58,7 @@ class Peers:
             self.add(name, rig)
 
     def add(self, name: str, rig: Rig) -> None:
+        """Connect a peer that serves this chain."""
         peer = MemoryNetwork(name)
         SyncServer(peer, rig.chain, rig.store).declare()
         join(self.network, peer)
@@ -77,6 +78,7 @@ class Peers:
 async def test_two_peers_that_prove_another_chain_refute_the_cached_set(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Refute a cached set by two peers on another chain; one alone may be a liar."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     memory = remembered(false)
     assert await Peers(true, liar=false, one=true, two=true).refute(memory)
@@ -107,6 +109,7 @@ async def test_a_set_that_the_last_answers_refute_is_not_called_answered(
 async def test_a_true_cached_set_is_not_refuted_by_peers_without_history_or_on_another_chain(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Keep a true cached set among peers without history and one on another chain."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     young = await make_rig("young", authorities=KEYS)
     await young.block()
@@ -115,6 +118,7 @@ async def test_a_true_cached_set_is_not_refuted_by_peers_without_history_or_on_a
 
 
 async def test_a_peer_that_connects_later_is_asked_too(make_rig: MakeRig, patient_clock: MockClock) -> None:
+    """Ask a peer that connects later as well."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     peers = Peers(true, liar=false)
     async with trio.open_nursery() as nursery:
@@ -143,6 +147,7 @@ async def _later(peers: Peers, rig: Rig) -> None:
 
 
 def header(number: int, change: bool = False, mark: int = 0) -> Header:
+    """Return a header, with a change of authorities if asked for."""
     digest = (ScheduledChange(((bytes(32), 1),)).item(),) if change else ()
     return Header(bytes([mark]) * 32, number, bytes(32), bytes(32), digest)
 
@@ -167,6 +172,7 @@ SET_4, SET_6 = AuthoritySet(4, ((bytes(32), 1),)), AuthoritySet(6, ((bytes(32), 
     ],
 )
 def test_a_block_of_the_same_chain_contradicts_nothing(passed: TrustedSet, refuted: bool) -> None:
+    """Contradict a cached set by another block at its height or by a change that it does not have."""
     assert contradicts(TrustedSet(header(100), SET_5), passed) is refuted
 
 

@@ -65,10 +65,12 @@ async def early(light: Peer, authority: Peer, *others: Peer) -> AsyncIterator[tr
 
 
 def value_of(key: str) -> Callable[[BlockState], bytes | None]:
+    """Return a question for one value."""
     return lambda state: state.get(b"data " + key.encode())
 
 
 def all_keys(state: BlockState) -> list[bytes]:
+    """Return all keys of the state below the prefix."""
     keys, key = [], state.next_key(b"data ")
     while key is not None and key.startswith(b"data "):
         keys.append(key)
@@ -79,6 +81,7 @@ def all_keys(state: BlockState) -> list[bytes]:
 async def test_reads_and_calls_are_answered_at_the_proven_block_before_and_after_the_download(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Answer reads and calls from proofs before the download, and from the store after it."""
     async with early(light, authority) as released:
         target = authority.chain.finalized
         assert (light.chain.best, light.chain.finalized) == (target, target)
@@ -103,6 +106,7 @@ async def test_reads_and_calls_are_answered_at_the_proven_block_before_and_after
 async def test_a_walk_over_many_keys_takes_few_requests(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Read many keys and values in few requests."""
     async with early(light, authority):
         block = light.chain.best.hash
         light.network.asked.clear()
@@ -116,6 +120,7 @@ async def test_a_walk_over_many_keys_takes_few_requests(
 
 
 async def test_a_repeated_call_needs_no_peer(authority: Peer, light: Peer, patient_clock: MockClock) -> None:
+    """Answer a repeated call without a peer."""
     async with early(light, authority):
         block = light.chain.best.hash
         nonces = [await light.chain.queries.account_nonce(block, account(name)) for name in ("bob", "bob")]
@@ -127,6 +132,7 @@ async def test_a_repeated_call_needs_no_peer(authority: Peer, light: Peer, patie
 async def test_concurrent_equal_calls_are_cached_once(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Keep the answer to concurrent equal calls once: thrice would exceed the cache."""
     monkeypatch.setattr(
         "cfnode.node.sync.warping.early_reads.MAX_EARLY_CACHE_BYTES", 100
     )  # two accounts and their nonces
@@ -141,6 +147,7 @@ async def test_concurrent_equal_calls_are_cached_once(
 
 
 def spoilt(answer: bytes, change: Callable[[list[bytes]], list[bytes] | None]) -> bytes | None:
+    """Return an answer whose proof is changed."""
     proof = LightResponse.decode(answer).proof
     assert proof is not None
     changed = change(list(proof))
@@ -160,6 +167,7 @@ LIES: dict[str, Callable[[list[bytes]], list[bytes] | None]] = {
 async def test_a_peer_with_an_invalid_proof_is_dropped_and_another_one_asked(
     authority: Peer, light: Peer, make_rig: MakeRig, lie: str, patient_clock: MockClock
 ) -> None:
+    """Drop a peer with an invalid proof, and ask another one."""
     liar = Peer("liar", await make_rig("liar", authorities=authority.rig.authorities))
     async with early(light, authority, liar):
         await in_step(liar, authority)
@@ -179,6 +187,7 @@ async def test_a_peer_with_an_invalid_proof_is_dropped_and_another_one_asked(
 async def test_keys_missing_from_the_only_peers_proof_of_a_call_are_requested_one_by_one(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Request keys one by one that the only peer's proof of a call lacks."""
     async with early(light, authority):
         authority.network.tamper = lambda protocol, request, answer: (
             spoilt(answer, lambda proof: proof[:1]) if b"AccountNonceApi" in request and answer else answer
@@ -190,6 +199,7 @@ async def test_keys_missing_from_the_only_peers_proof_of_a_call_are_requested_on
 async def test_a_peer_that_sends_a_malformed_answer_is_dropped(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Drop a peer that sends a malformed answer, and report the state as discarded."""
     async with early(light, authority):
         authority.network.tamper = lambda protocol, *_: b"\xff" * 9
         block = light.chain.best.hash
@@ -201,6 +211,7 @@ async def test_a_peer_that_sends_a_malformed_answer_is_dropped(
 async def test_without_a_helpful_peer_the_state_is_reported_as_discarded(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Report the state as discarded where no peer helps, and charge none for it."""
     async with early(light, authority):
         authority.network.tamper = lambda protocol, _, answer: None if protocol == "light/2" else answer
         block = light.chain.best.hash
@@ -218,6 +229,7 @@ async def test_without_a_helpful_peer_the_state_is_reported_as_discarded(
 async def test_too_long_requests_and_unknown_functions_are_not_sent_to_peers(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
+    """Send no peer a request that is too long or a function that the runtime lacks."""
     async with early(light, authority):
         block, queries = light.chain.best.hash, light.chain.queries
         with pytest.raises(StateDiscarded):
@@ -229,6 +241,7 @@ async def test_too_long_requests_and_unknown_functions_are_not_sent_to_peers(
 
 
 async def test_no_corrupted_byte_of_an_answer_is_accepted(authority: Peer) -> None:
+    """Accept no answer with one corrupted byte, unless its values are still the true ones."""
     await fill(authority)
     block = authority.chain.finalized.hash
     header = authority.chain.header(block)

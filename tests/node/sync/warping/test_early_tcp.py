@@ -77,18 +77,21 @@ def hold_state(node: Node) -> trio.Event:
 
 @asynccontextmanager
 async def client(node: Node, nursery: trio.Nursery) -> AsyncIterator[Http]:
+    """Yield a client of the node's JSON-RPC port."""
     (address, *_) = await nursery.start(serve, node, node.config)
     async with Http(int(address.rpartition(":")[2])) as http:
         yield http
 
 
 async def until_stands(node: Node) -> None:
+    """Wait until the node is on the proven block."""
     with trio.fail_after(60), node.chain.subscribe() as events:
         while node.chain.best.number == 0:
             await anext(events)
 
 
 async def until_synced(node: Node) -> None:
+    """Wait until the node is synced."""
     with trio.fail_after(60), node.chain.subscribe() as events:
         while node.is_syncing:
             await anext(events)
@@ -97,6 +100,7 @@ async def until_synced(node: Node) -> None:
 async def test_answers_before_the_download_equal_those_of_the_chain(
     spec: Path, tmp_path: Path, nursery: trio.Nursery
 ) -> None:
+    """Answer all methods before the download as the chain itself does, and by the store afterwards."""
     rpc, dev = RpcConfig(port=0), DevConfig(seal="slots", block_time=500)
     author = live_node(tmp_path / "authority", chain=str(spec), dev=dev, rpc=rpc)
     async with author as authority, client(authority, nursery) as there:

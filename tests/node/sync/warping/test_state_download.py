@@ -28,6 +28,7 @@ TURN = PartTurn("peer", 0)
 async def test_a_state_is_downloaded_from_all_peers_at_once(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Download a state from all peers at once, and ask for no range twice."""
     rig = await grown(make_rig, monkeypatch)
     client = Client(rig, tmp_path, a=None, b=None, c=None)
     await client.run()
@@ -41,24 +42,29 @@ async def test_a_state_is_downloaded_from_all_peers_at_once(
 
 
 def spoil(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """Change the last byte of an answer."""
     assert answer is not None
     return answer[:-1] + bytes((answer[-1] ^ 1,))
 
 
 def cut(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """Cut two nodes off a proof."""
     assert answer is not None
     return StateResponse(proof=StateResponse.decode(answer).proof[:-2]).encode()
 
 
 def strip(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """Answer with nothing."""
     return b""
 
 
 def spoil_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """Change the last byte of a light answer."""
     return spoil(protocol, request, answer) if protocol == "light/2" else answer
 
 
 def strip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """Answer a light request with a node of zeros."""
     return LightResponse((b"\x00" * 40,)).encode() if protocol == "light/2" else answer
 
 
@@ -72,6 +78,7 @@ def drip_light(protocol: str, request: bytes, answer: bytes | None) -> bytes | N
 
 
 def extra(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+    """Add a node to a proof that belongs to nothing."""
     assert answer is not None
     return StateResponse(proof=(*StateResponse.decode(answer).proof, b"\x00" * 40)).encode()
 
@@ -80,6 +87,7 @@ def extra(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
 async def test_a_peer_that_sends_another_state_is_dropped_and_the_rest_finish_it(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
 ) -> None:
+    """Drop a peer that sends another state, and finish with the others."""
     rig = await grown(make_rig, monkeypatch)
     client = Client(rig, tmp_path, liar=lie, honest=None)
     await client.run()
@@ -91,6 +99,7 @@ async def test_a_peer_that_sends_another_state_is_dropped_and_the_rest_finish_it
 async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Finish the download although a peer answers every request with its first piece."""
     rig = await grown(make_rig, monkeypatch)
     first: list[bytes] = []
 
@@ -108,6 +117,7 @@ async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
 async def test_when_no_peer_has_the_state_a_newer_target_is_needed(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ask for a newer target when no peer has the state, and charge none for it."""
     rig = await grown(make_rig, monkeypatch)
     client = Client(rig, tmp_path, forgetful=lambda *_: None)
     with pytest.raises(TargetLost, match="no peer provides the state of block #6"):
@@ -122,6 +132,7 @@ class Forgetful:
         self.block, self.answers = block, answers
 
     def __call__(self, protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        """Return the answer until there were enough."""
         if protocol == "state/2" and StateRequest.decode(request).block == self.block:
             self.answers -= 1
             return answer if self.answers >= 0 else None
@@ -143,6 +154,7 @@ async def change(rig: Rig, nonce: int) -> Header:
 async def test_a_download_keeps_its_part_when_the_target_is_lost(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Keep what was downloaded when the target is lost, and go on from there with the next one."""
     rig = await grown(make_rig, monkeypatch)
     first = rig.chain.finalized.hash
     client = Client(rig, tmp_path, server=Forgetful(first, 12))
@@ -194,6 +206,7 @@ async def test_the_target_may_be_lost_during_the_last_walk(
 async def test_a_peer_that_sends_wrong_missing_nodes_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
 ) -> None:
+    """Drop a peer that sends wrong missing nodes or one at a time."""
     rig = await grown(make_rig, monkeypatch)
     client = Client(rig, tmp_path, liar=Forgetful(rig.chain.finalized.hash, 12))
     with pytest.raises(TargetLost):
@@ -216,6 +229,7 @@ async def test_a_peer_that_sends_wrong_missing_nodes_is_dropped(
 def test_in_any_order_of_parts_the_whole_state_is_downloaded(
     top: dict[bytes, bytes], most: int, turns: list[int]
 ) -> None:
+    """Download the whole state in any order of its parts."""
     state, plan = Held(top), StatePlan()
     got: dict[bytes, bytes] = {}
     held = [plan.assign(TURN, lambda _: False)]

@@ -51,6 +51,7 @@ def test_a_peer_that_was_slow_or_returned_little_is_asked_after_others() -> None
 
 
 def test_unknown_peers_are_asked_in_random_order() -> None:
+    """Ask unknown peers in random order: a liar cannot choose to be first."""
     firsts = set()
     for _ in range(200):
         peer_set = PeerSet()
@@ -63,6 +64,7 @@ def test_unknown_peers_are_asked_in_random_order() -> None:
 def test_records_of_peers_that_delivered_survive_a_flood_of_unknown_peers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Keep the records of peers that delivered through a flood of unknown ones."""
     monkeypatch.setattr("cfnode.node.asking.peer_set.MAX_RECORDS", 8)
     peer_set = PeerSet(itertools.count().__next__)
     peer_set.update("honest", 1, bytes(32))
@@ -94,6 +96,7 @@ def one_key(client: states.Client) -> Tamper:
 async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Drop a peer that sends a state key by key, while another one can help."""
     client = states.Client(await states.grown(make_rig, monkeypatch), tmp_path)
     monkeypatch.setattr(serve_state, "MAX_STATE_PROOF_BYTES", 6_000)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 2_000)
@@ -110,6 +113,7 @@ async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
 async def test_a_peer_that_sends_a_state_too_slowly_is_replaced(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
+    """Replace a slow peer once another one can help, and keep it until then."""
     client = states.Client(await states.grown(make_rig, monkeypatch), tmp_path, slow=None)
     client.network.others["slow"].delay = 30
     monkeypatch.setattr(state_ranges.RangeSync, "_may_take_over", lambda *_: False)
@@ -133,6 +137,7 @@ async def test_a_peer_that_sends_a_state_too_slowly_is_replaced(
 
 
 async def test_a_peer_that_sends_tiny_proofs_is_asked_after_the_next(make_rig: MakeRig) -> None:
+    """Ask a peer after the next one that sends tiny proofs, without a charge."""
     rig = await warp.grown(make_rig)
 
     def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -150,6 +155,7 @@ async def test_a_peer_that_sends_tiny_proofs_is_asked_after_the_next(make_rig: M
 async def test_a_peer_that_sends_blocks_one_by_one_is_asked_after_the_next(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Ask a peer after the next one that sends blocks one by one, without a charge."""
     rig = await make_rig("authority", authorities=KEYS)
     authority, miser = Peer("authority", rig, author=True), Peer("miser", rig, author=True)
     client = Peer("client", await make_rig("client", authorities=KEYS))

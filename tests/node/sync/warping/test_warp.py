@@ -20,14 +20,17 @@ from tests.support.node.warp import KEYS, Client, edited, forge_last, grown
 
 
 def skip_one(fragments: list[WarpFragment]) -> None:
+    """Leave out the first fragment."""
     del fragments[0]
 
 
 def repeat_one(fragments: list[WarpFragment]) -> None:
+    """Repeat the first fragment."""
     fragments.insert(1, fragments[0])
 
 
 async def test_a_new_node_verifies_proofs_up_to_the_newest_final_block(make_rig: MakeRig) -> None:
+    """Verify proofs from genesis to the newest final block, and count the sets."""
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     trust = await client.sync.run()
@@ -43,6 +46,7 @@ async def test_a_new_node_verifies_proofs_up_to_the_newest_final_block(make_rig:
 async def test_a_peer_with_an_invalid_proof_is_dropped_and_another_one_asked(
     make_rig: MakeRig, edit: object
 ) -> None:
+    """Drop a peer with an invalid proof, and finish with another one."""
     rig = await grown(make_rig)
     client = Client(rig, liar=lambda protocol, request, answer: edited(answer, edit), honest=None)
     trust = await client.sync.run()
@@ -52,6 +56,7 @@ async def test_a_peer_with_an_invalid_proof_is_dropped_and_another_one_asked(
 
 
 async def test_valid_fragments_before_an_invalid_one_are_kept(make_rig: MakeRig) -> None:
+    """Keep the valid fragments before an invalid one: the next peer continues there."""
     rig = await grown(make_rig)
     client = Client(rig, liar=lambda protocol, request, answer: edited(answer, forge_last), honest=None)
     await client.sync.run()
@@ -63,6 +68,7 @@ async def test_valid_fragments_before_an_invalid_one_are_kept(make_rig: MakeRig)
 async def test_after_empty_and_malformed_answers_the_next_peer_is_asked(
     make_rig: MakeRig, answer: bytes | None
 ) -> None:
+    """Ask the next peer after an empty or malformed answer."""
     rig = await grown(make_rig)
     client = Client(rig, useless=lambda *_: answer, honest=None)
     trust = await client.sync.run()
@@ -72,6 +78,7 @@ async def test_after_empty_and_malformed_answers_the_next_peer_is_asked(
 async def test_a_peer_without_finality_says_nothing_about_the_chain(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
+    """Wait, without a charge, for a peer that has something new when others are still at genesis."""
     rig = await grown(make_rig)
 
     def nothing_new(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -93,6 +100,7 @@ async def test_a_peer_without_finality_says_nothing_about_the_chain(
 
 
 async def test_a_proof_in_parts_is_assembled(make_rig: MakeRig) -> None:
+    """Assemble a proof that comes in parts."""
     rig = await grown(make_rig)
 
     def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -109,6 +117,7 @@ async def test_a_proof_in_parts_is_assembled(make_rig: MakeRig) -> None:
 async def test_without_peers_the_sync_waits_and_reports_it(
     make_rig: MakeRig, autojump_clock: MockClock
 ) -> None:
+    """Report that there is no peer, and continue when one connects."""
     rig = await grown(make_rig)
     client = Client(rig)
 
@@ -124,6 +133,7 @@ async def test_without_peers_the_sync_waits_and_reports_it(
 
 
 async def test_a_restart_uses_the_cached_set(make_rig: MakeRig, tmp_path: Path) -> None:
+    """Begin at the cached set after a restart, and prove no earlier one again."""
     rig = await grown(make_rig)
     memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
     first = await Client(rig, memory, honest=None).sync.run()
@@ -136,6 +146,7 @@ async def test_a_restart_uses_the_cached_set(make_rig: MakeRig, tmp_path: Path) 
 async def test_a_cached_set_that_no_peer_continues_is_dropped(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Drop a cached set that no peer continues, and begin at genesis."""
     rig = await grown(make_rig)
     memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
     memory.save(TrustedSet(Header(bytes(32), 999, bytes(32), bytes(32)), voter_set(KEYS, 7)))
@@ -147,6 +158,7 @@ async def test_a_cached_set_that_no_peer_continues_is_dropped(
 async def test_a_cached_set_outlives_a_request_whose_connection_ended(
     make_rig: MakeRig, tmp_path: Path, patient_clock: MockClock
 ) -> None:
+    """Keep a cached set when a connection ends during the request."""
     rig = await grown(make_rig)
     memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
     first = await Client(rig, memory, honest=None).sync.run()
@@ -164,6 +176,7 @@ async def test_a_cached_set_outlives_a_request_whose_connection_ended(
 
 
 def test_a_damaged_cache_and_another_chains_are_ignored(tmp_path: Path) -> None:
+    """Ignore a damaged cache and one of another chain."""
     path, trust = (
         tmp_path / "sets",
         TrustedSet(Header(bytes(32), 5, bytes(32), bytes(32)), voter_set(KEYS, 7)),
@@ -180,6 +193,7 @@ def test_a_damaged_cache_and_another_chains_are_ignored(tmp_path: Path) -> None:
 
 
 async def test_no_corrupted_byte_makes_a_false_block_trusted(make_rig: MakeRig) -> None:
+    """Trust no false block for any corrupted byte of a proof."""
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     answer = await client.network.request("honest", "sync/warp", rig.chain.genesis_hash)
