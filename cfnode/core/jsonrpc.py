@@ -148,6 +148,10 @@ class RpcBatch:
     entries: tuple[RpcCall | RefusedMessage, ...]
 
 
+RpcMessage = RpcCall | RpcBatch | RefusedMessage
+"""A message of a client, as it was read."""
+
+
 class _Identified(msgspec.Struct, gc=False):
     """Any JSON object, of which only the id is read."""
 
@@ -208,7 +212,7 @@ class Incoming:
             if self._weight.excess is not None:
                 self._data = bytearray()
 
-    def parse(self, max_batch: int) -> RpcCall | RpcBatch | RefusedMessage:
+    def parse(self, max_batch: int) -> RpcMessage:
         """Decode the message. `max_batch`: maximum entries of a batch; 0 refuses every batch.
 
         Never raises: for a malformed or too large message it returns Refused.
@@ -222,7 +226,7 @@ class Incoming:
         return _parse_call(self._data) if first_byte == b"{" else _NO_MESSAGE
 
 
-def parse(data: bytes | str, max_batch: int) -> RpcCall | RpcBatch | RefusedMessage:
+def parse(data: bytes | str, max_batch: int) -> RpcMessage:
     """Decode a complete message; see `Incoming.parse`."""
     incoming = Incoming()
     incoming.add(data.encode(errors="surrogatepass") if isinstance(data, str) else data)

@@ -8,28 +8,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Container
-from dataclasses import dataclass
 
 import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.identify import Identify
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import peer_id, public_of
 from cfnode.network import transport
-from cfnode.network.admission import ConnectionAdmission, origin_of
+from cfnode.network.admission import ConnectionAdmission
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import OnSubstream, PeerConnection
 from cfnode.network.dnsaddr import resolve
-from cfnode.network.interface import PeerInfo
 from cfnode.network.peer_store import PeerStore
+from cfnode.network.peers import FLOODED, Peer, Reports
 from cfnode.network.settings import NetworkSettings
 from cfnode.network.traffic import ConnectionTraffic, counting
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
+from cfnode.network.useful_peers import UsefulPeers
 
-__all__ = ["Connections", "Peer"]
+__all__ = ["Connections"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -37,36 +36,12 @@ SETUP_TIMEOUT = 10.0
 """Seconds within which a connection has to be secured."""
 BROKEN_RULES = -(1 << 20)
 """Reputation change for a connection that ended because the peer broke the protocol."""
-FLOODED = -(1 << 29)
-"""Reputation change for a flood of useless frames or messages: three of them are a ban."""
-
-
-@dataclass(slots=True)
-class Peer:
-    """A connected node and its identify message."""
-
-    connection: PeerConnection
-    about: Identify | None = None
-
-    def info(self, identity: str, opened: frozenset[str], reputation: int, handshake: bytes) -> PeerInfo:
-        """Return a description of the peer, whose id is `identity`."""
-        return PeerInfo(
-            peer_id=identity,
-            address=str(self.connection.address),
-            inbound=self.connection.inbound,
-            agent=self.about.agent if self.about else "",
-            protocols=frozenset(self.about.protocols if self.about else ()),
-            opened=opened,
-            reputation=reputation,
-            handshake=handshake,
-        )
 
 
 class Connections:
     """All connections of the node.
 
-    `on_connected` runs within each new connection; `on_fault` receives the peer of a connection that ended
-    because the peer broke the protocol, the reputation change and the reason; `on_ended` runs at each end.
+    `on_connected` runs within each new connection; `on_ended` runs at each end.
     """
 
     def __init__(
@@ -75,19 +50,18 @@ class Connections:
         settings: NetworkSettings,
         peer_store: PeerStore,
         reserved: Container[str],
-        useful: Container[str] = frozenset(),
+        useful: UsefulPeers,
         *,
         on_connected: Callable[[PeerConnection], Awaitable[None]],
         on_substream: OnSubstream,
-        on_fault: Callable[[str, int, str], None],
         on_ended: Callable[[], None],
     ) -> None:
         self.peers: dict[str, Peer] = {}
+        self.reports = Reports(self.peers, peer_store, settings, reserved, useful)
         self._own = peer_id(identity.public)
         self._identity, self._settings, self._peer_store = identity, settings, peer_store
         self._reserved = reserved
         self._on_connected, self._on_substream, self._on_ended = on_connected, on_substream, on_ended
-        self._on_fault = on_fault
         slots = settings.in_peers + settings.in_peers_light + settings.out_peers
         self.admission = ConnectionAdmission(slots, reserved, useful)
         self.traffic = ConnectionTraffic()
@@ -220,7 +194,7 @@ class Connections:
     def _accept(self, connection: PeerConnection) -> None:
         """Add the connection, one for each peer. Raise DialError if it is refused."""
         identity, now = connection.peer_id, trio.current_time()
-        if (origin := self._shared_origin(connection)) is not None:
+        if (origin := self.reports.shared_origin(connection)) is not None:
             self._peer_store.add_stranger(identity, origin, now)
         if identity == self._own:
             raise DialError(f"{connection.address} is this node itself")
@@ -248,27 +222,6 @@ class Connections:
             connections[evicted].close("evicted for a node of another network")
             self._remove(connections[evicted])
 
-    def report(self, peer: str, change: int) -> bool:
-        """Add to a peer's reputation; return whether it is below the ban threshold afterwards.
-
-        The address of an inbound peer takes a share of the peer's loss.
-        """
-        connected = self.peers.get(peer)
-        origin = None if connected is None else self._shared_origin(connected.connection)
-        return self._peer_store.report(peer, change, trio.current_time(), origin)
-
-    def _shared_origin(self, connection: PeerConnection) -> str | None:
-        """Return the origin that shares a peer's losses; None if none does.
-
-        Only an inbound peer at a public address that the user did not name has one.
-        """
-        is_configured = (
-            connection.peer_id in self._reserved or connection.peer_id in self._settings.named_peers
-        )
-        if is_configured or not connection.inbound or not connection.address.is_global:
-            return None
-        return origin_of(connection.address)
-
     async def _serve(
         self, connection: PeerConnection, first: bytes, started: Callable[[PeerConnection], None]
     ) -> None:
@@ -281,7 +234,7 @@ class Connections:
         finally:
             if connection.at_fault:
                 change = FLOODED if connection.flooded else BROKEN_RULES
-                self._on_fault(connection.peer_id, change, connection.end_reason)
+                self.reports.report(connection.peer_id, change, connection.end_reason)
             log.debug("connection with %s ended: %s", connection.peer_id, connection.end_reason)
             self._remove(connection)
 

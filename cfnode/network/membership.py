@@ -19,9 +19,9 @@ from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import AnnounceHandshake, Roles
 from cfnode.network.admission import USEFUL_SLOTS, newest_of_largest_network
 from cfnode.network.connection import PeerConnection
-from cfnode.network.connections import Peer
 from cfnode.network.interface import BLOCK_ANNOUNCES
 from cfnode.network.notifications import Notifications
+from cfnode.network.peers import Peer
 from cfnode.network.settings import NetworkSettings
 
 __all__ = ["Membership"]

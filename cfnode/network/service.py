@@ -14,16 +14,15 @@ import trio
 
 from cfnode.core.keys import Keypair
 from cfnode.core.p2p.errors import RemoteError
-from cfnode.core.p2p.identify import MAX_IDENTIFY, Identify
 from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
+from cfnode.core.p2p.identify import Identify
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
 from cfnode.flow.accept import accept_connections
 from cfnode.flow.rate import Rate
 from cfnode.network import transport
 from cfnode.network.connection import UNUSED, PeerConnection
-from cfnode.network.connections import FLOODED, Connections, Peer
+from cfnode.network.connections import Connections
 from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import FIND_NODE_LIMITS as KAD_LIMITS
 from cfnode.network.discovery import Discovery
@@ -36,6 +35,7 @@ from cfnode.network.exchange import (
     answer_pings,
     ask,
 )
+from cfnode.network.identify import IDENTIFY_RATE, answer_identify, request_identify
 from cfnode.network.interface import (
     Accept,
     NotificationLimits,
@@ -47,7 +47,7 @@ from cfnode.network.interface import (
 from cfnode.network.membership import Membership
 from cfnode.network.notifications import Notifications
 from cfnode.network.peer_store import PeerStore
-from cfnode.network.reports import Reports
+from cfnode.network.peers import FLOODED, Peer
 from cfnode.network.settings import NetworkSettings
 from cfnode.network.substream import Substream
 from cfnode.network.traffic import RequestTraffic, Traffic
@@ -58,17 +58,11 @@ __all__ = ["NetworkService", "NetworkSettings"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
-LINGER = 2.0
-"""Seconds that our identify answer waits for the peer to end the substream."""
 IDLE_TIMEOUT = 30.0
 """Seconds without a new substream after which a connection with a node that is not a peer ends."""
 DEFAULT_REQUESTS, DEFAULT_NOTIFICATIONS = RequestLimits(), NotificationLimits()
-IDENTIFY_RATE = (0.5, 10)
-"""Rate limit of identify requests on one connection (per second, burst): a node sends one when it
-connects."""
 KAD_RATE = (5.0, 40)
 """Rate limit of Kademlia requests on one connection (per second, burst): a search asks each node once."""
-IDENTIFY_LIMITS = RequestLimits(request=0, response=MAX_IDENTIFY, timeout=10.0, window=256 * 1024)
 
 
 class NetworkService:
@@ -90,11 +84,9 @@ class NetworkService:
             self._useful,
             on_connected=self._on_connected,
             on_substream=self._on_substream,
-            on_fault=self.report,
             on_ended=lambda: self._dialing.wake(),
         )
         self.traffic = Traffic(self._connections.traffic)
-        self._reports = Reports(self._connections, self._useful, self._reserved)
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
         named_addresses = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
         self._discovery = Discovery(self.peer_id, named_addresses, private=settings.private_addresses)
@@ -236,11 +228,11 @@ class NetworkService:
 
     def report(self, peer_id: str, change: int, reason: str) -> None:
         """Change the reputation of a peer, with the reason for the log."""
-        self._reports.report(peer_id, change, reason)
+        self._connections.reports.report(peer_id, change, reason)
 
     def mark_useful(self, peer_id: str) -> None:
         """Note that a peer has delivered something that passed its check."""
-        self._reports.mark_useful(peer_id)
+        self._connections.reports.mark_useful(peer_id)
 
     def evict(self, peer_id: str, reason: str) -> None:
         """Disconnect an outbound peer if all slots are taken and another node could be dialed."""
@@ -296,7 +288,7 @@ class NetworkService:
         elif name in self._rates and not self._rate(connection, name).allows(trio.current_time()):
             log.debug("%s exceeds the rate limit of %s", connection.peer_id, name)
         elif name == IDENTIFY:
-            await self._answer_identify(connection, substream)
+            await answer_identify(substream, self._identify(connection))
         elif name in links:
             await links[name].serve(connection, substream, first_bytes)
         else:
@@ -305,16 +297,6 @@ class NetworkService:
     def _rate(self, connection: PeerConnection, name: str) -> Rate:
         per_second, burst = self._rates[name]
         return connection.rates.setdefault(name, Rate(per_second, burst))
-
-    async def _answer_identify(self, connection: PeerConnection, substream: Substream) -> None:
-        """Answer an identify request, and end our direction only after the peer's, or after `LINGER`.
-
-        js-libp2p loses an answer that arrives together with its end.
-        """
-        await substream.send_all(framed(self._identify(connection).encode()))
-        with trio.move_on_after(LINGER):
-            await substream.receive()
-        substream.finish()
 
     def _identify(self, connection: PeerConnection) -> Identify:
         names = {notifications.name for notifications in self._membership.protocols.values()}
@@ -330,14 +312,8 @@ class NetworkService:
         """Open the protocols with the node, and request its identify message."""
         self._dialing.reached(connection.peer_id)
         self._membership.keep_open(connection)
-        try:
-            answer = await ask(connection, IDENTIFY, None, IDENTIFY_LIMITS, IDENTIFY_LIMITS.timeout)
-        except RequestFailed as error:
-            log.debug("no identify message from %s: %s", connection.peer_id, error)
+        if (identification := await request_identify(connection)) is None:
             return
-        identification = Identify.decode(answer)
-        if identification.public != connection.remote:
-            raise RemoteError("identify: the key is not that of the connection")
         peer = self._connections.peers.get(connection.peer_id)
         if peer is not None and peer.connection is connection:
             peer.about = identification

@@ -18,15 +18,16 @@ from cfnode.core.jsonrpc import (
     LARGE,
     ErrorCode,
     Incoming,
-    InvalidParams,
     RefusedMessage,
     RpcBatch,
     RpcCall,
     RpcError,
+    RpcMessage,
 )
 from cfnode.core.suggestions import NearNames
 from cfnode.flow.turns import take_turn
 from cfnode.node.config import RpcConfig
+from cfnode.rpc.arguments import read_arguments, read_arguments_in_turns
 from cfnode.rpc.client import RpcClient, ServedNode
 from cfnode.rpc.failures import Replies, failed, failure
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
@@ -38,15 +39,12 @@ from cfnode.rpc.table.rows import (
     AnyRow,
     FixedBy,
     Method,
-    MissingParam,
     Row,
     Subscription,
     Table,
     Unsubscribe,
 )
-from cfnode.rpc.table.runtime_names import RuntimeNeeded, read_with_runtime, using_names
-from cfnode.rpc.table.serde import Misread, located
-from cfnode.rpc.table.serde_members import arguments_of
+from cfnode.rpc.table.runtime_names import RuntimeNeeded, using_names
 from cfnode.serving.reply import Part, Reply
 
 log = logging.getLogger("cfnode.rpc")
@@ -92,7 +90,7 @@ class Dispatcher:
         """Return whether there are methods of this kind."""
         return any(row.access is access for row in self._table.rows)
 
-    async def parse(self, incoming: Incoming) -> RpcCall | RpcBatch | RefusedMessage:
+    async def parse(self, incoming: Incoming) -> RpcMessage:
         """Read one message within the limits of this server.
 
         Other clients get a turn before and after a large message.
@@ -104,7 +102,7 @@ class Dispatcher:
         await trio.lowlevel.checkpoint()
         return message
 
-    def is_quick(self, message: RpcCall | RpcBatch | RefusedMessage) -> bool:
+    def is_quick(self, message: RpcMessage) -> bool:
         """Return whether the answer needs no waiting.
 
         The session then answers before it reads the next message.
@@ -114,14 +112,14 @@ class Dispatcher:
             return (type(row) is Method and not row.is_async) or type(row) is Unsubscribe
         return type(message) is RefusedMessage
 
-    def awaits_block(self, message: RpcCall | RpcBatch | RefusedMessage) -> bool:
+    def awaits_block(self, message: RpcMessage) -> bool:
         """Return whether the message only waits for a block: many of these may run concurrently."""
         if type(message) is RpcBatch:
             return all(map(self.awaits_block, message.entries))
         row = self._rows.get(message.method) if type(message) is RpcCall else None
         return type(row) is Method and row.awaits_block
 
-    async def answer(self, message: RpcCall | RpcBatch | RefusedMessage, client: RpcClient) -> Reply:
+    async def answer(self, message: RpcMessage, client: RpcClient) -> Reply:
         """Return the answer as JSON text; empty for a notification."""
         if type(message) is RpcCall:
             return await self._answer_call(message, client)
@@ -284,7 +282,7 @@ class Dispatcher:
 
     async def _checked(self, row: Row, call: RpcCall, client: RpcClient) -> list[Any]:
         _check_access(row.access, client)
-        arguments = await self._bound(row, call)
+        arguments = await read_arguments_in_turns(self.node, row, call)
         self._check_call(row, arguments, client)
         return arguments
 
@@ -295,52 +293,11 @@ class Dispatcher:
         if row.submits and (phase := self.node.syncing) is not None:
             raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
 
-    async def _bound(self, row: Row, call: RpcCall) -> list[Any]:
-        """Return the handler's arguments.
-
-        Other clients get a turn between the steps of reading a large call.
-        """
-        if not row.params:
-            return []
-        if not call.is_large:
-            return await self._read(row, call, arguments_of(call))
-        await take_turn()
-        raw_arguments = call.arguments()
-        await take_turn()
-        arguments = await self._read(row, call, raw_arguments)
-        await trio.lowlevel.checkpoint()
-        return arguments
-
-    async def _read(self, row: Row, call: RpcCall, params: list[Any] | dict[str, Any]) -> list[Any]:
-        return await read_with_runtime(self.node, row, params, lambda: _read(row, call, params))
-
 
 def _check_access(access: Access, client: RpcClient) -> None:
     """Raise RpcError if the methods are closed to the client."""
     if (reason := client.closed.get(access)) is not None:
         raise RpcError(UNSAFE.code, UNSAFE.message, reason or None)
-
-
-def read_arguments(row: Row, call: RpcCall) -> list[Any]:
-    """Read the arguments of a row's handler. Raises InvalidParams."""
-    return _read(row, call, arguments_of(call))
-
-
-def _read(row: Row, call: RpcCall, params: list[Any] | dict[str, Any]) -> list[Any]:
-    """Return the arguments of a row's handler.
-
-    Raises InvalidParams with the official node's text, line and column; of a method that only cfnode has, the
-    text begins with the parameter's name.
-    """
-    try:
-        return row.bind(params)
-    except Misread as error:
-        text, param = located(error, bytes(call.params)), row.param_of(error)
-        raise InvalidParams(f"{param.name}: {text}" if row.is_own and param is not None else text) from None
-    except MissingParam as error:
-        if not row.is_own:
-            raise
-        raise InvalidParams(f"{error.param.name}: the parameter is missing") from None
 
 
 def _hold_nothing(size: int) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import trio
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcBatch, RpcCall, RpcError
+from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcCall, RpcError, RpcMessage
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.client import RpcClient
 from cfnode.rpc.connection_state import ConnectionState, Job
@@ -34,6 +34,7 @@ from cfnode.rpc.table.errors import BUSY, explain
 from cfnode.rpc.table.rows import TOO_MANY, SlowReader, Subscription
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Reply
+from cfnode.serving.short_request import WaitingCall
 
 log = logging.getLogger("cfnode.rpc")
 
@@ -52,6 +53,9 @@ WAITING_CALLS = 1024
 """Calls of a connection that may wait for their blocks."""
 WAITING_CALL_BYTES = 16 * 1024
 """The size that such a call counts as, besides its message."""
+
+Received = RpcMessage | WaitingCall[RpcCall]
+"""A message, or a call that was parsed and tried when it arrived."""
 
 
 @dataclass(slots=True)
@@ -125,6 +129,8 @@ class RpcSession:
         """Whether the reader waits for a message."""
         self._received = 0
         """The number of messages that the reader has received."""
+        self._waiting_call: WaitingCall[RpcCall] | None = None
+        """The call of the next message, where `answer_now` has parsed it."""
 
     async def run(self, receive: Callable[[], Awaitable[Incoming | None]]) -> None:
         """Serve until `receive` returns None: the client has disconnected."""
@@ -133,7 +139,7 @@ class RpcSession:
             try:
                 with _DroppingFrames():
                     while (incoming := await self._receive(receive)) is not None:
-                        await self._take(await self._dispatcher.parse(incoming), incoming.size)
+                        await self._take(await self._parsed(incoming), incoming.size)
             finally:
                 self._drop_messages()
             self._nursery.cancel_scope.cancel()
@@ -159,21 +165,30 @@ class RpcSession:
         ):
             return None
         call = jsonrpc.parse_short(message)
-        return None if call is None else self._dispatcher.answer_now(call, self._caller.client)
+        if call is None:
+            return None
+        reply = self._dispatcher.answer_now(call, self._caller.client)
+        self._waiting_call = WaitingCall(call) if reply is None else None
+        return reply
+
+    async def _parsed(self, incoming: Incoming) -> Received:
+        waiting, self._waiting_call = self._waiting_call, None
+        return waiting or await self._dispatcher.parse(incoming)
 
     def _drop_messages(self) -> None:
         """Free unsent messages now, not by the garbage collector."""
         self._is_waiting = False
         self._outbox.close()
-        self._client.unsubscribe = None
+        self._client.unsubscribe = self._waiting_call = None
         del self._caller
 
-    async def _take(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
-        waits = self._dispatcher.awaits_block(message)
+    async def _take(self, message: Received, size: int) -> None:
+        parsed = message.call if isinstance(message, WaitingCall) else message
+        waits = self._dispatcher.awaits_block(parsed)
         if self._is_full(size) or (waits and self._waiting >= WAITING_CALLS):
-            identity = message.reply_id if type(message) is RpcCall else jsonrpc.NULL
-            message = RefusedMessage(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
-        if self._dispatcher.is_quick(message):
+            identity = parsed.reply_id if type(parsed) is RpcCall else jsonrpc.NULL
+            message = parsed = RefusedMessage(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
+        if self._dispatcher.is_quick(parsed):
             await self._answer(message, size, self._caller)
         elif waits:
             self._keep(size)
@@ -188,7 +203,7 @@ class RpcSession:
         """Return whether too much of earlier messages is kept for one more of this size."""
         return self._kept > 0 and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
 
-    async def _answer_with_a_block(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
+    async def _answer_with_a_block(self, message: Received, size: int) -> None:
         with self._budget.holding() as hold:
             hold(WAITING_CALL_BYTES)
             try:
@@ -196,13 +211,13 @@ class RpcSession:
             finally:
                 self._waiting -= 1
 
-    async def _answer_in_slot(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
+    async def _answer_in_slot(self, message: Received, size: int) -> None:
         try:
             await self._answer_in_task(message, size)
         finally:
             self._slots.release()
 
-    async def _answer_in_task(self, message: RpcCall | RpcBatch | RefusedMessage, size: int) -> None:
+    async def _answer_in_task(self, message: Received, size: int) -> None:
         try:
             with _DroppingFrames():
                 await self._answer(message, size, self._new_caller())
@@ -223,12 +238,16 @@ class RpcSession:
         state = self._connection.with_jobs(jobs)
         return Caller(replace(self._client, subscribe=subscribe, connection=state), jobs)
 
-    async def _answer(self, message: RpcCall | RpcBatch | RefusedMessage, size: int, caller: Caller) -> None:
+    async def _answer(self, message: Received, size: int, caller: Caller) -> None:
         """Answer, then start the jobs of the call.
 
         The client must know an id before it gets events for it.
         """
-        if reply := await self._dispatcher.answer(message, caller.client):
+        if isinstance(message, WaitingCall):
+            reply = await self._dispatcher.answer_later(message.call, caller.client)
+        else:
+            reply = await self._dispatcher.answer(message, caller.client)
+        if reply:
             await self._outbox.put(reply)
         while caller.later:
             self._keep(size)

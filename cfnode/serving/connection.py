@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, cast
 
-import h11
 import trio
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.events import Closed, Event, RawData, Updated
@@ -32,18 +31,15 @@ from cfnode.core.ip_addresses import party_of
 from cfnode.flow.fairness import CLIENT
 from cfnode.flow.turns import CLIENT_TURN, ClientTurn, Turns
 from cfnode.serving.bounded_stream import BoundedStream
-from cfnode.serving.frames import framed, short_message
+from cfnode.serving.frames import Messages, framed, short_message
 from cfnode.serving.http1 import Http1
 from cfnode.serving.inbox import Applications
 from cfnode.serving.limits import KEEP_ALIVE_S, REQUEST_HEAD_TIMEOUT_S
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply
-from cfnode.serving.short_request import RequestAdmission, ShortRequest, WaitingCall, short_request
+from cfnode.serving.short_request import RequestAdmission, ShortRequests, WaitingCall, short_request
 
-__all__ = ["Messages", "ServedConnection", "ShortRequests"]
-
-C = TypeVar("C")
-"""The type of the application's own data about a client."""
+__all__ = ["ServedConnection"]
 
 CLOSE_LINGER_S: Final = 2.0
 """Seconds for which the rest of a refused body is discarded."""
@@ -60,42 +56,6 @@ The head of a request has no more.
 """
 
 
-class ShortRequests(Protocol[C]):
-    """The application, as far as it answers short requests."""
-
-    def admit(self, connection: ServedConnection, request: ShortRequest) -> RequestAdmission[C] | None:
-        """Return what the head allows.
-
-        None if the request is refused, or has to come to hypercorn as a scope.
-        """
-
-    def answer_now(self, admission: RequestAdmission[C], body: bytes) -> Reply | WaitingCall[Any] | None:
-        """Return the whole answer, with its head, to a call that needs no waiting.
-
-        A call that needs waiting is returned, for `answer`; None for any other body.
-        """
-
-    async def answer(
-        self,
-        connection: ServedConnection,
-        admission: RequestAdmission[C],
-        body: bytes,
-        waiting: WaitingCall[Any] | None,
-    ) -> Reply:
-        """Return the whole answer, with its head. `waiting`: the call, where it has been parsed."""
-        ...
-
-
-class Messages(Protocol):
-    """The application's side of a WebSocket, as far as it answers short messages."""
-
-    def answer_now(self, message: bytes, before: int) -> Reply | None:
-        """Return the answer to a message that needs no waiting.
-
-        None if the application has to get the message. `before`: the number of messages that came before it.
-        """
-
-
 class ServedConnection(TCPServer):
     """One accepted connection from `address`."""
 
@@ -108,7 +68,7 @@ class ServedConnection(TCPServer):
         address: str,
         budgets: MemoryBudgets,
         turns: Turns,
-        short: ShortRequests[Any] | None = None,
+        short: ShortRequests[ServedConnection, Any] | None = None,
     ) -> None:
         self.address = address
         """The address of the other end."""
@@ -159,9 +119,9 @@ class ServedConnection(TCPServer):
         The next request may have been sent already (`has_unread`).
         """
         protocol: Any = getattr(self, "protocol", None)
-        if protocol is None or not self.is_idle or not _is_between_requests(protocol):
+        if protocol is None or not self.is_idle or not protocol.is_between_requests:
             return None
-        return None if _has_data(protocol) else self._since
+        return None if protocol.has_data else self._since
 
     @property
     def has_unread(self) -> bool:
@@ -277,10 +237,10 @@ class ServedConnection(TCPServer):
             return self._lingers_until
         if self._is_between and not self._is_reading_head:
             return self._since + KEEP_ALIVE_S
-        protocol: Any = self.protocol
-        if not _is_between_requests(protocol):
+        protocol = cast(Http1, self.protocol)
+        if not protocol.is_between_requests:
             return trio.current_time() + (self.config.read_timeout or math.inf)
-        if not self._is_reading_head and _has_data(protocol):
+        if not self._is_reading_head and protocol.has_data:
             self._is_reading_head, self._since = True, trio.current_time()
         return self._since + (REQUEST_HEAD_TIMEOUT_S if self._is_reading_head else KEEP_ALIVE_S)
 
@@ -300,7 +260,7 @@ class ServedConnection(TCPServer):
     async def _answer_short(self, data: bytes) -> bytes:
         """Answer the short requests at the beginning of received bytes; return the rest, for hypercorn."""
         protocol = cast(Http1, self.protocol)
-        self._is_between = _is_between_requests(protocol) and not _has_data(protocol)
+        self._is_between = protocol.is_between_requests and not protocol.has_data
         if self._short is None or not self._is_between:
             return data
         while (admission := self._admitted(self._short, data)) is not None:
@@ -321,7 +281,9 @@ class ServedConnection(TCPServer):
             data = data[end:]
         return data
 
-    def _admitted(self, short: ShortRequests[Any], data: bytes) -> RequestAdmission[Any] | None:
+    def _admitted(
+        self, short: ShortRequests[ServedConnection, Any], data: bytes
+    ) -> RequestAdmission[Any] | None:
         """Return what the head at the beginning of `data` allows; None if no short request begins there."""
         if (last_admission := self._admission) is not None and last_admission.covers(data):
             return last_admission
@@ -388,14 +350,3 @@ class ServedConnection(TCPServer):
         )
         protocol.bounded, protocol.budget, protocol.turn = self._bounded, self.budget, self.turn
         return protocol
-
-
-def _is_between_requests(protocol: Any) -> bool:
-    """Return whether an HTTP connection has no request, or only a part of its head."""
-    connection = protocol.connection
-    return isinstance(connection, h11.Connection) and connection.their_state is h11.IDLE
-
-
-def _has_data(protocol: Any) -> bool:
-    """Return whether a part of the next request has been received."""
-    return bool(protocol.connection.trailing_data[0])

@@ -7,7 +7,7 @@ pieces stays far below the limits.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from cfnode.flow.rate import Rate
 from cfnode.serving.reply import Reply
@@ -104,6 +104,16 @@ def _payload_size(data: bytes, start: int) -> int:
 
 MAX_SHORT_MESSAGE_BYTES: Final = 16 * 1024
 """Bytes of a message that needs no protocol library."""
+
+
+class Messages(Protocol):
+    """The application's side of a WebSocket, as far as it answers short messages."""
+
+    def answer_now(self, message: bytes, before: int) -> Reply | None:
+        """Return the answer to a message that needs no waiting.
+
+        None if the application has to get the message. `before`: the number of messages that came before it.
+        """
 
 
 def short_message(data: bytes) -> bytes | None:

@@ -93,6 +93,17 @@ class Http1(H11Protocol):
         connection = self.connection
         return isinstance(connection, h11.Connection) and connection.their_state is h11.SEND_BODY
 
+    @property
+    def is_between_requests(self) -> bool:
+        """Whether the connection has no request, or only a part of its head."""
+        connection = self.connection
+        return isinstance(connection, h11.Connection) and connection.their_state is h11.IDLE
+
+    @property
+    def has_data(self) -> bool:
+        """Whether a part of the next request has been received."""
+        return bool(cast(h11.Connection, self.connection).trailing_data[0])
+
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         """Send the head of an answer with the first piece of its body, in one packet."""
         try:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import RefusedMessage, RpcBatch, RpcCall, RpcError
+from cfnode.core.jsonrpc import RefusedMessage, RpcBatch, RpcCall, RpcError, RpcMessage
 
 __all__ = ["reply_to"]
 
@@ -18,7 +18,7 @@ Method = Callable[[RpcCall], Awaitable[Any]]
 """Returns the result of a call. Raises RpcError."""
 
 
-async def reply_to(message: RpcCall | RpcBatch | RefusedMessage, call: Method) -> bytes:
+async def reply_to(message: RpcMessage, call: Method) -> bytes:
     """Return the answer to a parsed message; b"" if no call of it wants one."""
     if not isinstance(message, RpcBatch):
         return await _reply_to_one(message, call)

@@ -22,11 +22,12 @@ from cfnode.flow.accept import accept_connections
 from cfnode.flow.turns import Turns
 from cfnode.flow.wakeup import Wakeup
 from cfnode.serving.allocator import fix_threshold, trim_after_bursts
-from cfnode.serving.connection import ServedConnection, ShortRequests
+from cfnode.serving.connection import ServedConnection
 from cfnode.serving.limits import PortLimits, hypercorn_config
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.responses import Busy, Receive, Scope, Send
 from cfnode.serving.shares import ConnectionShares
+from cfnode.serving.short_request import ShortRequests
 
 __all__ = ["SPARE_CONNECTIONS", "Application", "PortServer"]
 
@@ -51,7 +52,7 @@ class PortServer:
         app: Application,
         limits: PortLimits,
         *,
-        short: ShortRequests[Any] | None = None,
+        short: ShortRequests[ServedConnection, Any] | None = None,
         companions: Sequence[Companion] = (),
     ) -> None:
         self._app = ASGIWrapper(cast(Any, app))
@@ -124,7 +125,7 @@ class PortServer:
         peer: str,
         app: ASGIWrapper,
         kind: set[ServedConnection],
-        short: ShortRequests[Any] | None = None,
+        short: ShortRequests[ServedConnection, Any] | None = None,
     ) -> None:
         connection = ServedConnection(
             app, self._settings, self._context, stream, peer, self._budgets, self._turns, short

@@ -16,14 +16,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
-__all__ = ["RequestAdmission", "ShortRequest", "WaitingCall", "short_request"]
+from cfnode.serving.reply import Reply
+
+__all__ = ["RequestAdmission", "ShortRequest", "ShortRequests", "WaitingCall", "short_request"]
 
 C = TypeVar("C")
 """The type of the application's own data about a client, or of its calls."""
+K = TypeVar("K", contravariant=True)
+"""The type of the connection."""
 
 MAX_SHORT_HEAD_BYTES: Final = 8 * 1024
 """Bytes of the request line and the headers."""
@@ -85,6 +89,28 @@ class WaitingCall(Generic[C]):
     """A call that the application has parsed, and whose answer needs waiting."""
 
     call: C
+
+
+class ShortRequests(Protocol[K, C]):
+    """The application, as far as it answers short requests."""
+
+    def admit(self, connection: K, request: ShortRequest) -> RequestAdmission[C] | None:
+        """Return what the head allows.
+
+        None if the request is refused, or has to come to hypercorn as a scope.
+        """
+
+    def answer_now(self, admission: RequestAdmission[C], body: bytes) -> Reply | WaitingCall[Any] | None:
+        """Return the whole answer, with its head, to a call that needs no waiting.
+
+        A call that needs waiting is returned, for `answer`; None for any other body.
+        """
+
+    async def answer(
+        self, connection: K, admission: RequestAdmission[C], body: bytes, waiting: WaitingCall[Any] | None
+    ) -> Reply:
+        """Return the whole answer, with its head. `waiting`: the call, where it has been parsed."""
+        ...
 
 
 def short_request(data: bytes) -> ShortRequest | None:

@@ -18,6 +18,7 @@ from cfnode.core.jsonrpc import (
     RpcBatch,
     RpcCall,
     RpcError,
+    RpcMessage,
     parse_short,
 )
 
@@ -25,7 +26,7 @@ MAX_BATCH = 5
 CALL_TEXT = b'{"jsonrpc":"2.0","id":7,"method":"m","params":[1,"x"]}'
 
 
-def parse(data: bytes | str) -> RpcCall | RpcBatch | RefusedMessage:
+def parse(data: bytes | str) -> RpcMessage:
     """Parse a message with this file's limit for batches."""
     return jsonrpc.parse(data, MAX_BATCH)
 

@@ -33,8 +33,9 @@ from cfnode.network.exchange import (
     propose,
 )
 from cfnode.network.exchange import PING as PING_PROTOCOL
+from cfnode.network.identify import IDENTIFY_RATE
 from cfnode.network.interface import RequestFailed, RequestLimits
-from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
+from cfnode.network.service import KAD_RATE
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import upgrade
 from tests.network.conftest import address_of, key, running, service

@@ -20,7 +20,7 @@ from cfnode.rpc.table.rows import Method
 from cfnode.serving import connection as connection_module
 from cfnode.serving.shares import MIN_IDLE_S
 from cfnode.serving.short_request import MAX_SHORT_BODY_BYTES, MAX_SHORT_HEAD_BYTES, short_request
-from tests.rpc.clients import Http, StandIn, served
+from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.support.rpc.rows import ROWS
 
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["x"]}'
@@ -262,7 +262,10 @@ async def soon(node: StandIn) -> str:
     return "soon"
 
 
-async def test_a_request_whose_answer_waits_is_parsed_and_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [Http, WebSocket])
+async def test_a_request_whose_answer_waits_is_parsed_and_tried_once(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Http | WebSocket]
+) -> None:
     """Parse and try a request once, although its answer has to wait."""
     parse, try_now, parsed, tried = jsonrpc._parse_call, Dispatcher._text_now, 0, 0
 
@@ -278,7 +281,7 @@ async def test_a_request_whose_answer_waits_is_parsed_and_tried_once(monkeypatch
 
     monkeypatch.setattr(jsonrpc, "_parse_call", counted_parse)
     monkeypatch.setattr(Dispatcher, "_text_now", counted_try)
-    async with served((Method("test_soon", soon),)) as port, Http(port) as http:
+    async with served((Method("test_soon", soon),)) as port, kind(port) as client:
         for _ in range(4):
-            assert (await http.call("test_soon"))["result"] == "soon"
+            assert (await client.call("test_soon"))["result"] == "soon"
     assert (parsed, tried) == (4, 4)

@@ -14,13 +14,11 @@ while its block is on the best chain.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
-from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
+from cfnode.core.validity import SOURCE_EXTERNAL
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.chain.events import (
     BestChanged,
@@ -32,22 +30,15 @@ from cfnode.node.chain.events import (
 )
 from cfnode.node.chain.view import ChainView
 from cfnode.node.pool.contents import PoolContents
-from cfnode.node.pool.errors import (
-    InvalidTransaction,
-    NoTagsProvided,
-    NotJudged,
-    PoolError,
-    VerificationFailed,
-)
+from cfnode.node.pool.errors import NoTagsProvided, NotJudged, PoolError, VerificationFailed
+from cfnode.node.pool.revalidation import Revalidation
 from cfnode.node.pool.transaction import Limit, PoolTransaction
-from cfnode.node.pool.validation import TransactionValidator, check_format, is_signed
+from cfnode.node.pool.validation import TransactionValidator, check_format
 from cfnode.node.pool.watchers import Watch
 from cfnode.node.restarts import supervise
 
 log = logging.getLogger("cfnode.txpool")
 
-REVALIDATION_BATCH = 64
-"""Transactions that are validated again for one block, however soon the next block comes."""
 NONCE_ATTEMPTS = 3
 """How often the nonce of an account is read again because a block has come meanwhile."""
 MIB = 1024 * 1024
@@ -75,13 +66,11 @@ class TransactionPool:
         self, chain: ChainView, *, ready_limit: Limit = READY_LIMIT, authoring: bool = False
     ) -> None:
         self._chain = chain
-        self._ready_limit = ready_limit
         self.validator = TransactionValidator(chain.queries, may_include=authoring)
         self._contents = PoolContents(ready_limit)
         self._graph, self._watchers = self._contents.graph, self._contents.watchers
         self._bans, self.counts = self._contents.bans, self._contents.counts
-        self._validated_at: dict[bytes, BlockRef] = {}
-        self._retracted: OrderedDict[bytes, bytes] = OrderedDict()
+        self._revalidation = Revalidation(chain, self.validator, self._contents, ready_limit.count)
         self._processed = chain.best
         self._new_best_block = Wakeup()
         self._events = chain.subscribe(on_event=self._on_event)
@@ -163,7 +152,7 @@ class TransactionPool:
             self._contents.insert(transaction)
         except PoolError:
             if transaction.hash not in self._graph:
-                self._validated_at.pop(transaction.hash, None)
+                self._revalidation.forget(transaction.hash)
             raise
 
     def is_at(self, block_hash: bytes) -> bool:
@@ -195,10 +184,10 @@ class TransactionPool:
                 self._events.close()
                 self._events = self._chain.subscribe(on_event=self._on_event)
                 self._catch_up()
-                await self._revalidate_all(self._processed)
+                await self._revalidation.run(self._processed)
             async for event in self._events:
                 if isinstance(event, BestChanged) and event.new == self._processed:
-                    await self._revalidate_all(event.new)
+                    await self._revalidation.run(event.new)
             self._is_behind = True
 
     def _on_event(self, event: ChainEvent) -> None:
@@ -220,8 +209,7 @@ class TransactionPool:
             self._bans.forget_old()
         elif isinstance(event, ChainReset):
             self._contents.clear()
-            self._validated_at.clear()
-            self._retracted.clear()
+            self._revalidation.clear()
 
     def _catch_up(self) -> None:
         """Apply the changes of the chain since the last processed block."""
@@ -245,98 +233,19 @@ class TransactionPool:
     def _new_best(self, event: BestChanged) -> None:
         for block_hash in event.retracted:
             self._watchers.retracted(block_hash)
-            self._queue_retracted(block_hash)
+            self._revalidation.queue_retracted(block_hash)
         for block_hash in event.enacted:
             self._include(block_hash)
         self._watchers.give_up_before(event.new.number)
         self._processed = event.new
         self._new_best_block.notify()
 
-    async def _revalidate_all(self, best: BlockRef) -> None:
-        """Do the slow work that a new best block requires."""
-        await self._resubmit_retracted(best)
-        await self._drop_stale(best)
-        await self._revalidate(best)
-
     def _include(self, block_hash: bytes) -> None:
         """Remove the transactions of a block that joined the best chain."""
         block, body = self._chain.block_ref(block_hash), self._chain.body(block_hash)
         if block is not None and body is not None:
             for tx_hash in self._contents.include(block, body):
-                self._retracted.pop(tx_hash, None)
-
-    def _queue_retracted(self, block_hash: bytes) -> None:
-        """Queue the transactions of a block that left the best chain, unless the new blocks include them."""
-        for extrinsic in self._chain.body(block_hash) or []:
-            tx_hash = blake2_256(extrinsic)
-            if is_signed(extrinsic) or tx_hash in self._watchers:
-                self._bans.lift(tx_hash)
-                self._retracted[tx_hash] = extrinsic
-        while len(self._retracted) > self._ready_limit.count:
-            self._watchers.dropped(self._retracted.popitem(last=False)[0])
-
-    async def _resubmit_retracted(self, best: BlockRef) -> None:
-        """Validate the transactions of retracted blocks. After a local fault, the next block tries again."""
-        for tx_hash, extrinsic in list(self._retracted.items()):
-            source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
-            try:
-                transaction = await self._validated(tx_hash, extrinsic, source, best)
-            except NotJudged:
-                continue
-            except PoolError as error:
-                if self._chain.is_canonical(best) and self._retracted.pop(tx_hash, None) is not None:
-                    log.debug("Retracted transaction 0x%s is dropped: %s", tx_hash.hex(), error)
-                    self._watchers.invalid(tx_hash)
-                continue
-            if self._retracted.pop(tx_hash, None) is not None:  # else a new block has included it
-                self.counts.resubmitted += 1
-                self._contents.put_back(transaction)
-
-    async def _drop_stale(self, best: BlockRef) -> None:
-        """Remove the transactions whose last validation has expired, and that are no longer valid."""
-        transactions = [*self._graph.ready(), *self._graph.futures()]
-        for old in [transaction for transaction in transactions if transaction.valid_till <= best.number]:
-            if not self._is_known_at(old.hash, best):
-                await self._revalidate_one(old, best)
-            new = self._graph.get(old.hash)
-            if new is not None and new.valid_till <= best.number:
-                self.remove_invalid([old.hash])
-
-    async def _revalidate(self, best: BlockRef) -> None:
-        """Validate all waiting transactions again, the longest unvalidated first."""
-        transactions = [*self._graph.ready(), *self._graph.futures()]
-        order = list(self._validated_at)
-        self._validated_at = {key: self._validated_at[key] for key in order if key in self._graph}
-        age = {tx_hash: index for index, tx_hash in enumerate(order)}
-        transactions.sort(key=lambda transaction: age.get(transaction.hash, -1))
-        for count, transaction in enumerate(transactions):
-            if count >= REVALIDATION_BATCH and self._chain.best != best:
-                return
-            if transaction.hash in self._graph and not self._is_known_at(transaction.hash, best):
-                await self._revalidate_one(transaction, best)
-
-    def _is_known_at(self, tx_hash: bytes, best: BlockRef) -> bool:
-        """Return whether the transaction was validated at this block, or at a later one.
-
-        A transaction that was signed for a later block is not valid at an earlier one.
-        """
-        validated = self._validated_at.get(tx_hash)
-        return validated is not None and (validated == best or validated.number > best.number)
-
-    async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
-        """Validate a transaction again at `best`, even if the chain has a newer best block by now."""
-        try:
-            new = await self._validated(old.hash, old.data, old.source, best)
-        except VerificationFailed as error:
-            log.debug("Transaction 0x%s could not be validated again: %s", old.hash.hex(), error)
-            return
-        except PoolError:
-            if self._chain.is_canonical(best):  # else the chain has left the block that calls it invalid
-                self.remove_invalid([old.hash])
-            return
-        if old.hash not in self._graph or self._graph.refresh(new):
-            return
-        self._contents.move(new)
+                self._revalidation.included(tx_hash)
 
     # Steps
 
@@ -347,17 +256,12 @@ class TransactionPool:
         """
         tx_hash, best = self._check_known(extrinsic, source), self._chain.best
         try:
-            return await self._validated(tx_hash, extrinsic, source, best)
+            return await self._revalidation.validated(tx_hash, extrinsic, source, best)
         except NotJudged:
             raise
         except (VerificationFailed, NoTagsProvided):
-            self._ban(tx_hash, best)
+            self._revalidation.ban(tx_hash, best)
             raise
-
-    def _ban(self, tx_hash: bytes, at: BlockRef) -> None:
-        """Ban a transaction that was refused at a block, unless the chain has left that block."""
-        if self._chain.is_canonical(at):
-            self._bans.add(tx_hash)
 
     def _check_known(self, extrinsic: bytes, source: int) -> bytes:
         self.counts.submitted += 1
@@ -365,15 +269,3 @@ class TransactionPool:
         tx_hash = blake2_256(extrinsic)
         self._contents.check_not_used(tx_hash, source)
         return tx_hash
-
-    async def _validated(
-        self, tx_hash: bytes, extrinsic: bytes, source: int, at: BlockRef
-    ) -> PoolTransaction:
-        try:
-            transaction = await self.validator.validate(extrinsic, source, at)
-        except InvalidTransaction:
-            self._ban(tx_hash, at)
-            raise
-        self._validated_at.pop(tx_hash, None)
-        self._validated_at[tx_hash] = at
-        return transaction

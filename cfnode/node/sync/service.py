@@ -42,6 +42,7 @@ from cfnode.node.sync.transactions import TransactionGossip
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.checkpoint import load_checkpoint
 from cfnode.node.sync.warping.download import Download
+from cfnode.node.sync.warping.lag_proof import LagProof
 from cfnode.store import Store
 
 __all__ = ["ChainSync", "trusted_genesis"]
@@ -95,10 +96,9 @@ class ChainSync:
         self._author = author
         windows = (store.pruning.blocks, store.pruning.state)
         self._asker = Asker(network, self.peer_set)
-        self._follower = BlockImporter(
-            chain, self._asker, self.progress,
-            may_give_up=beginning is not None and None not in windows,
-        )  # fmt: skip
+        keeps_blocks = beginning is None or None in windows
+        lag_proof = None if keeps_blocks else LagProof(self._asker, chain)
+        self._follower = BlockImporter(chain, self._asker, self.progress, lag_proof)
         self.finality = FinalityGossip(network, chain, self._asker, author=author)
         """The gossip of votes and commits."""
         self._announces: NotificationProtocol = network.notifications(

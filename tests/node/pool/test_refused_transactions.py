@@ -29,7 +29,7 @@ async def test_refused_watched_transactions_are_not_kept(rig: Rig) -> None:
         with pytest.raises(TooLowPriority):
             await rig.pool.submit(tx("alice", 0, put("also refused", str(number))))
     assert list(rig.pool._watchers._watched) == [kept.hash]
-    assert list(rig.pool._validated_at) == [kept.hash]
+    assert list(rig.pool._revalidation._validated_at) == [kept.hash]
 
 
 async def test_a_second_submission_leaves_the_watcher_of_the_first(rig: Rig) -> None:
@@ -49,4 +49,4 @@ async def test_a_transaction_that_a_full_pool_drops_at_once_is_not_kept(make_rig
     with pytest.raises(ImmediatelyDropped):
         await rig.pool.submit_and_watch(tx("bob", 0))
     assert list(rig.pool._watchers._watched) == [kept.hash]
-    assert list(rig.pool._validated_at) == [kept.hash]
+    assert list(rig.pool._revalidation._validated_at) == [kept.hash]

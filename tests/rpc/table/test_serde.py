@@ -21,9 +21,9 @@ import pytest
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import InvalidParams, RpcCall
+from cfnode.rpc.arguments import read_arguments
 from cfnode.rpc.broker import affairs as broker_affairs
 from cfnode.rpc.cf import calls, params, streams, vault_swaps
-from cfnode.rpc.dispatch import read_arguments
 from cfnode.rpc.table import broker_params
 from cfnode.rpc.table.convert import (
     ACCOUNT,

@@ -125,18 +125,33 @@ class ClaimCatchUp:
         return fetched_range
 
     async def _prove(self, peer: str, number: int) -> None:
-        """Record whether headers prove a peer to be ahead that lacks the block. Always raise PeerFailed."""
-        self._lag.pruned_peers.discard(peer)
+        """Record whether headers prove a peer to be ahead that lacks the block. Always raise PeerFailed.
+
+        While the peer is being asked, what it proved before counts.
+        """
+        try:
+            is_ahead = await self._proves_ahead(peer, number)
+        except (PeerFailed, Unlinked):
+            self._lag.pruned_peers.discard(peer)
+            raise
+        self._lag.lacks_next(peer, is_ahead=is_ahead)
+        raise PeerFailed(f"it does not have #{number} any more")
+
+    async def _proves_ahead(self, peer: str, number: int) -> bool:
+        """Return whether the peer has headers from the number on that lead to our tree.
+
+        Those with a verified seal count as proved. Raise PeerFailed or Unlinked.
+        """
         answer = await self._asker.ask_one(peer, headers_above(number, MAX_CLAIMED_HEADERS))
         headers = answer.value
-        if headers and self._chain.descends_from_finalized(headers[0].header.parent_hash):
-            authority_sets = await self._links.check_headers(peer, headers)
-            unknown = (index for index, authorities in enumerate(authority_sets) if authorities is None)
-            sealed = next(unknown, len(headers) - 1)
-            self._asker.credit(answer)
-            self._lag.add_proven(headers[sealed].header.number)
-            self._lag.pruned_peers.add(peer)
-        raise PeerFailed(f"it does not have #{number} any more")
+        if not headers or not self._chain.descends_from_finalized(headers[0].header.parent_hash):
+            return False
+        authority_sets = await self._links.check_headers(peer, headers)
+        unknown = (index for index, authorities in enumerate(authority_sets) if authorities is None)
+        sealed = next(unknown, len(headers) - 1)
+        self._asker.credit(answer)
+        self._lag.add_proven(headers[sealed].header.number)
+        return True
 
     async def _go_on(self, first_range: Range) -> None:
         """Import range after range of one peer."""

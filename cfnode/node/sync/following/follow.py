@@ -7,8 +7,9 @@ Announcements and handshakes name the blocks that peers have. Four tasks work on
 - claims to be far ahead are checked, and the node catches up (`catch_up.py`);
 - the node judges how far behind it is, by what has been proved (`proven_lag.py`).
 
-If the node is provably far behind, and for a while no peer that proves it has the next block, the node stops
-following: it has to download a newer state (`download.py`).
+If the node is provably far behind, and for a while no peer that is ahead has the next block, the node stops
+following: it has to download a newer state (`download.py`). Where headers prove too little, a finality proof
+is requested (`lag_proof.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from cfnode.node.sync.following.bodies import Bodies
 from cfnode.node.sync.following.catch_up import ClaimCatchUp
 from cfnode.node.sync.following.imports import Imports
 from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
-from cfnode.node.sync.following.proven_lag import SYNCING_LAG, SyncLag
+from cfnode.node.sync.following.proven_lag import SYNCING_LAG, NewestFinal, SyncLag
 
 __all__ = ["BlockImporter"]
 
@@ -38,6 +39,9 @@ log = logging.getLogger("cfnode.sync")
 
 NO_NEXT_BLOCK_S = 30.0
 """Seconds without a peer that has the next block, after which the node stops following."""
+
+LAG_PROOF_INTERVAL_S = 30.0
+"""Seconds between two requests of a finality proof while no peer has the next block."""
 
 ANNOUNCEMENT_POLL_S = 1.0
 """Seconds between two passes over all announcements; new ones are handled at once."""
@@ -58,13 +62,16 @@ HISTORY = (
 class BlockImporter:
     """The importer of the blocks that peers announce. `run` it once the chain has a state.
 
-    `may_give_up`: a newer state may replace the present one if no peer has the blocks in between.
+    `lag_proof`: finality proofs of newer blocks. A newer state may then replace the present one if no peer
+    has the blocks in between; None to keep the present blocks.
     """
 
-    def __init__(self, chain: NodeChain, asker: Asker, progress: SyncProgress, *, may_give_up: bool) -> None:
+    def __init__(
+        self, chain: NodeChain, asker: Asker, progress: SyncProgress, lag_proof: NewestFinal | None
+    ) -> None:
         self._asker = asker
         self._peer_set = asker.peer_set
-        self._may_give_up = may_give_up
+        self._lag_proof = lag_proof
         self._chain = chain
         self._progress = progress
         self._wanted = Wanted()
@@ -75,7 +82,7 @@ class BlockImporter:
         self._catch_up = ClaimCatchUp(chain, asker, self._links, self._imports, self._lag)
         self._linking: dict[str, tuple[bytes, float]] = {}
         self._new: set[str] = set()
-        self._lost_since: float | None = None
+        self._stuck_since: float | None = None
         self._announcement = Wakeup()
 
     def _charge_justification(self, peer: str, reason: str) -> None:
@@ -108,14 +115,16 @@ class BlockImporter:
             nursery.start_soon(self._link_announced)
             nursery.start_soon(self._bodies.run)
             nursery.start_soon(self._catch_up.run)
-            while not self._is_lost():
+            if self._lag_proof is not None:
+                nursery.start_soon(self._prove_lag, self._lag_proof)
+            while not (self._is_stuck() and self._lag.is_far):
                 self._judge()
                 await self._peer_set.wait_changed(ANNOUNCEMENT_POLL_S)
                 await trio.sleep(MIN_JUDGEMENT_INTERVAL_S)
             nursery.cancel_scope.cancel()
         log.warning("No peer has block #%d any more, they are at #%d: a newer state will replace the "
                     "present one", self._chain.best.number + 1, self._lag.proven)  # fmt: skip
-        self._lost_since = None
+        self._stuck_since = None
         self._lag.imported()
 
     def _imported(self) -> None:
@@ -206,19 +215,25 @@ class BlockImporter:
     def _awaited(self, last: int) -> str:
         """Return the blocks that the sync waits for, and why peers do not provide them."""
         missing = with_reasons(f"blocks #{self._chain.best.number + 1} to #{last}", self._lag.unhelpful)
-        if self._may_give_up or not self._lag.pruned_peers:
+        if self._lag_proof is not None or not self._lag.pruned_peers:
             return missing
         return f"{missing}. {HISTORY if self._chain.finalized.number else PRUNED}"
 
-    def _is_lost(self) -> bool:
-        """Return whether all provably further peers have lacked the next block for `NO_NEXT_BLOCK_S`."""
-        pruned = self._lag.pruned_peers
-        if not (self._may_give_up and self._lag.is_far and pruned):
-            self._lost_since = None
+    def _is_stuck(self) -> bool:
+        """Return whether no peer that claims to be ahead has had the next block for `NO_NEXT_BLOCK_S`."""
+        if self._lag_proof is None or not self._lag.peers_without_next:
+            self._stuck_since = None
             return False
         now = trio.current_time()
-        self._lost_since = now if self._lost_since is None else self._lost_since
+        self._stuck_since = now if self._stuck_since is None else self._stuck_since
         peers_ahead = self._peer_set.candidates(self._chain.best.number + SYNCING_LAG)
-        record = self._peer_set.record
-        has_unpruned = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
-        return not has_unpruned and now - self._lost_since >= NO_NEXT_BLOCK_S
+        pruned, record = self._lag.pruned_peers, self._peer_set.record
+        has_next = any(peer not in pruned and not record(peer).claims_discounted for peer in peers_ahead)
+        return not has_next and now - self._stuck_since >= NO_NEXT_BLOCK_S
+
+    async def _prove_lag(self, lag_proof: NewestFinal) -> None:
+        """Request a finality proof whenever no peer has the next block and headers prove too little."""
+        while True:
+            await trio.sleep(LAG_PROOF_INTERVAL_S)
+            if self._is_stuck() and not self._lag.is_far:
+                self._lag.add_proven(await lag_proof.newest_final())

@@ -27,7 +27,7 @@ from cfnode.node.sync.following import follow
 from cfnode.store import ARCHIVE, Pruning, StateDiscarded, UnknownBlock
 from tests.node.conftest import MakeRig
 from tests.node.live import live_node, reach
-from tests.node.mini import put, tx
+from tests.node.mini import put, tx, voters_of
 from tests.support.node.net import join, part
 from tests.support.node.peers import KEYS, Peer, followed, grow, reached, running
 from tests.support.node.steps import in_step as in_step_with
@@ -45,9 +45,11 @@ async def authority(make_rig: MakeRig) -> Peer:
     return peer
 
 
-async def leave_behind(light: Peer, authority: Peer) -> BlockRef:
-    """Have the chain go on without the light node; where that one is."""
+async def leave_behind(light: Peer, authority: Peer, *first: bytes) -> BlockRef:
+    """Have the chain go on without the light node, at `first` by these transactions; where that one is."""
     part(light.network, "authority")
+    if first:
+        await authority.rig.block(*first, final=True)
     for step in range(10):
         await authority.rig.block(tx("carol", step, put("away", str(step))), final=True)
     join(light.network, authority.network)
@@ -76,6 +78,33 @@ async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
         await followed(light, authority)
         assert light.rig.read("later") == "is followed"
         assert light.reports == []
+
+
+async def test_a_node_left_behind_at_a_change_of_authorities_downloads_a_new_state(
+    authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Require a finality proof where the headers prove only the block that the node lacks."""
+    async with running(authority, light):
+        await followed(light, authority)
+        before = await leave_behind(light, authority, tx("alice", 2, voters_of(KEYS)))
+        await followed(light, authority)
+        assert f"No peer has block #{before.number + 1} any more" in caplog.text
+        assert light.rig.read("away") == "9"
+        assert light.reports == []
+
+
+async def test_slow_answers_do_not_put_off_the_new_state(
+    authority: Peer, light: Peer, patient_clock: MockClock
+) -> None:
+    """Count what a peer proved before while it is asked for the next block again."""
+    async with running(authority, light):
+        await followed(light, authority)
+        authority.network.delay = 2.0
+        began = trio.current_time()
+        await leave_behind(light, authority)
+        await followed(light, authority)
+        assert light.rig.read("away") == "9"
+        assert trio.current_time() - began < 5 * follow.NO_NEXT_BLOCK_S
 
 
 async def test_a_peer_with_the_next_block_in_time_is_followed(
