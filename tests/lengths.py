@@ -20,6 +20,14 @@ def repeats(whole: int, part: int) -> int:
     return whole if os.environ.get(WHOLE) else part
 
 
+def examples(whole: int) -> int:
+    """Return the number of examples of a property: `whole` with `--all`, else a fifth of it.
+
+    An ordinary run tries the same examples each time.
+    """
+    return repeats(whole, max(10, whole // 5))
+
+
 SEED = "CFNODE_TEST_SEED"
 """The seed of random tests. `--all` sets one for the whole run, and prints it."""
 

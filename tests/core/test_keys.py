@@ -22,6 +22,7 @@ from cfnode.core.merlin import Transcript, _keccak_f
 from cfnode.core.peer_id import PeerIdError, peer_id, public_of
 from cfnode.core.suri import DEV_PHRASE, SuriError
 from tests.core import zip215
+from tests.lengths import examples
 
 CHAINFLIP_PHRASE = (
     "essay awesome afraid movie wish save genius eyebrow tonight milk agree pretty alcohol three whale"
@@ -74,7 +75,7 @@ def test_chainflips_phrase_gives_its_signing_and_ethereum_keys() -> None:
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_a_hard_sr25519_child_is_the_one_of_the_rust_library(seed: bytes, chain_code: bytes) -> None:
     """Derive a hard sr25519 child as the Rust library does."""
     public, secret = sr25519.pair_from_seed(seed)
@@ -83,7 +84,7 @@ def test_a_hard_sr25519_child_is_the_one_of_the_rust_library(seed: bytes, chain_
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_a_soft_child_can_be_found_from_the_public_key_alone(seed: bytes, chain_code: bytes) -> None:
     """Derive a soft child's public key from the parent's public key alone, and sign by the child."""
     pair = Keypair.from_seed(seed)
@@ -95,7 +96,7 @@ def test_a_soft_child_can_be_found_from_the_public_key_alone(seed: bytes, chain_
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @given(st.binary(max_size=300))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_a_signature_holds_for_its_message_and_key_only(scheme: Scheme, message: bytes) -> None:
     """Verify a signature for its message and key, and for no other."""
     alice, bob = Keypair.from_suri("//Alice", scheme), Keypair.from_suri("//Bob", scheme)
@@ -108,7 +109,7 @@ def test_a_signature_holds_for_its_message_and_key_only(scheme: Scheme, message:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @given(public=st.binary(max_size=40), signature=st.one_of(st.binary(max_size=70), st.just(b"\xff" * 65)))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_malformed_keys_and_signatures_are_just_false(
     scheme: Scheme, public: bytes, signature: bytes
 ) -> None:
@@ -207,7 +208,7 @@ def test_zip215_refuses_a_scalar_that_is_not_reduced() -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 127), st.integers(0, 255))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_signature_is_judged_by_the_equation_of_zip215(message: bytes, at: int, mask: int) -> None:
     """True ones, and those of which one byte of key, commitment, scalar or message is another."""
     key = SigningKey(b"\x07" * 32)
@@ -280,7 +281,7 @@ def test_substrate_interface_derives_the_same_keys(substrate_interface: Path) ->
 
 
 @given(st.binary(max_size=200), st.sampled_from(["//Alice", "//Bob//stash", "//Eve/soft"]))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_a_repeatable_pair_signs_a_message_with_the_same_bytes(message: bytes, uri: str) -> None:
     """Sign a message with the same bytes each time, and another message with another one-time scalar."""
     pair = Keypair.from_suri(uri)

@@ -30,6 +30,7 @@ from cfnode.core.scale.compiler import MAX_SCALE_DEPTH
 from cfnode.core.scale.metadata import decode_metadata, encode_metadata
 from cfnode.core.scale.shapes import MAX_EMPTY_ITEMS
 from tests.core.scale_tables import codec_of, fields, hand_made, hand_made_metadata, table
+from tests.lengths import examples
 
 U8, U32, STR, BOOL = (Primitive(name) for name in ("u8", "u32", "str", "bool"))
 
@@ -162,7 +163,7 @@ def test_several_threads_compile_one_table():
         assert tree.decode(b"\xc8\x04\x07\x01") == ("Branch", (["Bud"], True))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, len(hand_made().types) - 1), st.binary(max_size=80))
 def test_no_bytes_make_a_codec_raise_another_error(type_id, data):
     """Answer any bytes, for each kind of type, with a value that survives or a ScaleError."""
@@ -175,7 +176,7 @@ def test_no_bytes_make_a_codec_raise_another_error(type_id, data):
     assert end <= len(data)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 2311), st.binary(max_size=200))
 def test_no_bytes_make_a_codec_of_the_runtime_raise_another_error(metadata_v15, type_id, data):
     """Answer any bytes, for each type of the runtime, with a value that survives or a ScaleError."""
@@ -198,7 +199,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, len(hand_made().types) - 1), anything)
 def test_no_value_makes_a_codec_raise_another_error(type_id, value):
     """Answer any value, for each kind of type, with bytes that survive or a ScaleError."""
@@ -210,7 +211,7 @@ def test_no_value_makes_a_codec_raise_another_error(type_id, value):
     assert codec.encode(codec.decode(encoded)) == encoded
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 2**32))
 def test_no_change_to_metadata_makes_its_decoder_raise_another_error(seed):
     """Answer damaged metadata with metadata whose types can be used, or a ScaleError."""

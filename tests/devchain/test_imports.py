@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 
 PROGRAM = """
@@ -25,6 +27,7 @@ def imported(more: str = "") -> list[str]:
     return names
 
 
+@pytest.mark.world
 def test_a_node_imports_the_development_runtime_only_to_make_its_genesis() -> None:
     """Import the development runtime only to make its genesis: other nodes would start later for nothing."""
     assert imported() == ["cfnode.devchain.runtime.release_names", "cfnode.devchain.runtime.well_known"]

@@ -30,6 +30,7 @@ def node(tmp_path: Path) -> Iterator[NodeProcess]:
         yield node
 
 
+@pytest.mark.world
 def test_each_program_prints_what_is_under_it(
     node: NodeProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

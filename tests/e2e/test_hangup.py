@@ -16,6 +16,8 @@ import pytest
 
 from tests.process import NodeProcess, command, environment, running_node, starting_node, until
 
+pytestmark = pytest.mark.world
+
 OLD, NEW = "old-token-0123456789abcdef", "new-token-0123456789abcdef"
 
 

@@ -60,6 +60,7 @@ def error_of(node: NodeProcess, method: str, *params: Any) -> dict[str, Any]:
     return refused.value.error
 
 
+@pytest.mark.world
 def test_states_leave_after_128_blocks_and_headers_stay(tmp_path: Path) -> None:
     """Discard states after 128 blocks with the official errors, and keep headers."""
     with running_node(tmp_path, "--dev", "--dev-seal=manual") as node:

@@ -49,6 +49,7 @@ def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
     assert done.returncode == (0 if result["met"] else 1)
 
 
+@pytest.mark.world
 def test_an_unknown_row_is_refused() -> None:
     """Refuse an unknown row."""
     command = [sys.executable, "-m", "scripts.redteam_suite", "99"]

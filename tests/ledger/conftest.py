@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.follower import Source
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import Day, play
 from tests.ledger.postgres import BOTH, MISSING, Server, is_installed, running_postgres
+from tests.support.ledger.books import followed
 
-MakeDatabase = Callable[[], Database]
 _NUMBERS = count(1)
+
+
+class MakeDatabase(Protocol):
+    """Makes a new database, without tables or as a copy of another one without open connections."""
+
+    def __call__(self, of: Path | None = None) -> Database:
+        """Make the database."""
+        ...
 
 
 @pytest.fixture(scope="package")
@@ -41,19 +51,31 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ma
     """Yield a function that makes new databases, of both kinds in turn."""
     made: list[Database] = []
 
-    def make() -> Database:
+    def make(of: Path | None = None) -> Database:
         name = f"books{next(_NUMBERS)}"
         if request.param == "sqlite":
-            (path := tmp_path / f"{name}.sqlite").touch()  # without tables, as PostgreSQL's new database
+            path = tmp_path / f"{name}.sqlite"
+            path.write_bytes(of.read_bytes() if of else b"")  # without tables, as PostgreSQL's new database
             database = Database(sqlite_url(path))
         else:
-            database = Database(request.getfixturevalue("postgres").new_database(name))
+            template = of.name if of else "template1"
+            database = Database(request.getfixturevalue("postgres").new_database(name, template))
         made.append(database)
         return database
 
     yield make
     for database in made:
         database.close()
+
+
+async def books_of_day(day: Day, make_database: MakeDatabase) -> Database:
+    """Return new books of the whole day: a copy of the first ones, which have followed its node."""
+    first = make_database()
+    if first.is_sqlite not in day.books:
+        await followed(first, Source(day.url, first=1))
+        first.close()
+        day.books[first.is_sqlite] = first.path
+    return make_database(day.books[first.is_sqlite])
 
 
 @pytest.fixture(scope="session")

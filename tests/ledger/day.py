@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from cfnode.testing import DevChain, dev_calls
@@ -18,13 +19,17 @@ IMPOSSIBLE = hex(2**200)
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A node after the day: its address, its finalized block, and the accounts."""
+    """A node after the day: its address, its finalized block, the accounts, and the first books of it.
+
+    The books are a file of SQLite (True) and the name of a database of PostgreSQL (False).
+    """
 
     url: str
     chain: DevChain
     head: int
     broker: str
     affiliate: str
+    books: dict[bool, Path] = field(default_factory=dict)
 
 
 def play(url: str, chain: DevChain) -> Day:

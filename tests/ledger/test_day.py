@@ -10,7 +10,7 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import EVM_ADDRESS, Day
 from tests.support.ledger.books import followed
@@ -21,7 +21,7 @@ def records(database: Database, name: str, period: Period = Period()) -> list[di
 
 
 async def test_the_books_have_what_happened(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     number, compared, differing, _ = str(Books(books).value("checked")).split()
     assert (int(number), int(differing)) == (day.head, 0)
     assert int(compared) >= 20
@@ -54,7 +54,7 @@ def emitted(day: Day) -> list[tuple[int, int, str]]:
 async def test_commissions_withdrawals_and_balances_come_out_even(
     day: Day, make_database: MakeDatabase
 ) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     earned = Counter[str]()
     for row in rows(books, "commissions"):
         assert (row["asset"], row["broker"]) == ("Usdc", day.broker)
@@ -79,7 +79,7 @@ async def test_commissions_withdrawals_and_balances_come_out_even(
 
 
 async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     swaps = [record for record in records(books, "swaps") if record["kind"] == "Regular"]
     assert [(swap["source"], swap["target"], swap["chunks"], swap["state"]) for swap in swaps] == [
         ("Eth", "Btc", 1, "paid"),
@@ -103,7 +103,7 @@ async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase
 
 
 async def test_books_of_one_account_have_the_same_of_it(day: Day, make_database: MakeDatabase) -> None:
-    full = await followed(make_database(), Source(day.url, first=1))
+    full = await books_of_day(day, make_database)
     own = await followed(make_database(), Source(day.url, first=1, accounts=(day.broker,)))
     for name in ("swaps", "channels", "payouts", "commissions", "fees"):
         for account in (day.broker, day.affiliate):
@@ -122,7 +122,7 @@ async def test_books_of_nobody_stay_empty(day: Day, make_database: MakeDatabase)
 
 
 async def test_a_period_has_the_records_of_its_time(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     everything = records(books, "fees")
     middle = everything[len(everything) // 2]["time"]
     before, after = records(books, "fees", Period(end=middle)), records(books, "fees", Period(start=middle))
@@ -132,7 +132,7 @@ async def test_a_period_has_the_records_of_its_time(day: Day, make_database: Mak
 
 
 async def test_prices_are_those_of_the_block(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     prices = rows(books, "prices")
     assert {row["asset"] for row in prices if row["source"] == "pool"} == {"Btc", "Eth", "Flip"}
     for row in prices[:10]:

@@ -15,7 +15,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import DayTotal, add_totals, counted_block, totals_of
 from cfnode.ledger.follower import Source
 from cfnode.ledger.service_tables import partner_channels
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.ledger.blocks import block_rows
@@ -67,7 +67,7 @@ def added_up(database: Database, partner: str | None = None, channel: int = 0) -
 
 
 async def test_totals_are_the_sums_of_all_facts(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     totals = counted(database)
     assert totals == added_up(database)
     volumes = {key[3]: sums for key, sums in totals.items() if key[1] == "volume"}
@@ -78,7 +78,7 @@ async def test_totals_are_the_sums_of_all_facts(day: Day, make_database: MakeDat
 
 
 async def test_swaps_of_a_partners_channel_are_the_partners(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     opened = next(
         row for row in rows(database, "channels") if row["chain"] == "Ethereum" and row["channel"] == 1
     )
@@ -95,14 +95,14 @@ async def test_swaps_of_a_partners_channel_are_the_partners(day: Day, make_datab
 async def test_counting_in_small_steps_comes_to_the_same(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, blocks: int, events: int
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     monkeypatch.setattr(day_totals, "MAX_COUNTED_BLOCKS", blocks)
     monkeypatch.setattr(day_totals, "MAX_COUNTED_EVENTS", events)
     assert counted(database) == added_up(database)
 
 
 async def test_books_that_go_back_take_their_totals_back(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     fresh = counted(database)
     for number in (day.head, 40, 2):
         Books(database).go_back(number)

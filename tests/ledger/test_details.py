@@ -11,7 +11,6 @@ from sqlalchemy import insert
 from cfnode.ledger import swap_detail as detail_module
 from cfnode.ledger.channel_detail import ChannelDetail, channel_detail
 from cfnode.ledger.database import Database
-from cfnode.ledger.follower import Source
 from cfnode.ledger.heights import heights
 from cfnode.ledger.recent_swaps import failed_payouts
 from cfnode.ledger.reports import Period, report
@@ -19,10 +18,9 @@ from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.ledger.swap_detail import Delivery, Sum, SwapDetail, swap_detail
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
-from tests.support.ledger.books import followed
 
 
 def details(database: Database, number: int) -> SwapDetail:
@@ -43,7 +41,7 @@ def sums(facts: list[dict[str, Any]], name: str, number: int) -> set[Sum]:
 
 
 async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     tables = {name: rows(database, name) for name in ("fees", "commissions", "swaps", "deposits")}
     paid = list(report(database, "payouts", Period()))
     for record in report(database, "swaps", Period()):
@@ -66,7 +64,7 @@ async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database
 
 
 async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     with database.reading() as connection:
         (failed,) = failed_payouts(connection)
     assert failed.request is not None
@@ -89,7 +87,7 @@ async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_dat
 async def test_a_long_swap_is_cut(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     long = next(record for record in report(database, "swaps", Period()) if record["chunks"] == 3)
     monkeypatch.setattr(detail_module, "MAX_DETAIL_ROWS", 2)
     detail = details(database, long["request"])
@@ -97,7 +95,7 @@ async def test_a_long_swap_is_cut(
 
 
 async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     number = next(iter(report(database, "swaps", Period())))["request"]
     shared = {"webhook": "wh_1", "next_at": 1}
     with database.writing() as connection:
@@ -115,7 +113,7 @@ async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_data
 
 
 async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     known = rows(database, "deposits")
 
     def detail(channel: ChannelId) -> ChannelDetail | None:

@@ -18,7 +18,7 @@ from cfnode.ledger.follower import Follower, Source
 from cfnode.testing import DevChain, running_node
 from tests import process
 from tests.conftest import ROOT
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day, play
 from tests.ledger.postgres import by_length
@@ -30,7 +30,7 @@ from tests.support.ledger.books import followed
 async def test_killed_before_any_statement_the_books_are_those_of_a_fresh_start(
     day: Day, make_database: MakeDatabase
 ) -> None:
-    fresh = await followed(make_database(), Source(day.url, first=1))
+    fresh = await books_of_day(day, make_database)
     killed = make_database()
     url = killed._engine.url.render_as_string(hide_password=False)
     command = [sys.executable, "-m", "tests.ledger.killed", day.url, url, "17"]
@@ -39,8 +39,9 @@ async def test_killed_before_any_statement_the_books_are_those_of_a_fresh_start(
     assert dump(killed) == dump(fresh)
 
 
+@pytest.mark.world
 async def test_two_followers_of_one_database_do_no_harm(day: Day, make_database: MakeDatabase) -> None:
-    fresh, shared = await followed(make_database(), Source(day.url, first=1)), make_database()
+    fresh, shared = await books_of_day(day, make_database), make_database()
     shared.migrate()
     async with trio.open_nursery() as nursery:
         for _ in range(3):
@@ -50,7 +51,7 @@ async def test_two_followers_of_one_database_do_no_harm(day: Day, make_database:
 
 @by_length
 async def test_books_go_on_where_they_ended(day: Day, make_database: MakeDatabase) -> None:
-    fresh, books = await followed(make_database(), Source(day.url, first=1)), make_database()
+    fresh, books = await books_of_day(day, make_database), make_database()
     await followed(books, Source(day.url, first=1))
     for number in (50, 3, day.head):
         Books(books).go_back(number)
@@ -73,7 +74,7 @@ async def test_books_that_begin_later_agree_with_the_chain_too(day: Day, make_da
 async def test_another_chain_and_other_accounts_are_refused(
     day: Day, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     with pytest.raises(BrokenBooks, match=f"of the accounts all, not {day.broker}"):
         await Follower(Source(day.url, accounts=(day.broker,)), Books(books)).run(once=True)
     with running_node(tmp_path / "other", "--dev-epoch-blocks=50") as node:

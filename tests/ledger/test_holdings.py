@@ -18,7 +18,7 @@ from cfnode.ledger.decoding import DecodedBlock, DecodedEvent
 from cfnode.ledger.follower import Source
 from cfnode.ledger.rows import Known, rows_of
 from cfnode.ledger.rows.deposits import BOOST_ACCOUNT
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.ledger.books import followed
@@ -36,7 +36,7 @@ async def compared(day: Day, database: Database) -> Comparison:
 async def test_a_changed_figure_is_a_difference_with_both_figures(
     day: Day, make_database: MakeDatabase
 ) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     held = rows(books, "holdings")
     assert {row["kind"] for row in held} >= {"fee", "funded", "boost"}
     fee = next(row for row in held if (row["kind"], row["account"]) == ("fee", day.broker))
@@ -59,7 +59,7 @@ async def test_a_changed_figure_is_a_difference_with_both_figures(
 
 
 async def test_accounts_that_have_redeemed_are_left_out(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     before = await compared(day, books)
     row = {"block": day.head, "event": 9_999, "place": 0, "account": day.broker, "asset": "FLIP",
            "kind": "redemption", "credit": False, "amount": 5}  # fmt: skip
@@ -72,7 +72,7 @@ async def test_accounts_that_have_redeemed_are_left_out(day: Day, make_database:
 async def test_books_of_an_earlier_version_begin_with_the_present_balances(
     day: Day, make_database: MakeDatabase
 ) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     Books(books).go_back(day.head - 30)
     with books.writing() as connection:
         for table in (schema.holdings, schema.openings):

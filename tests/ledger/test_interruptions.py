@@ -236,9 +236,9 @@ def test_a_migration_that_is_killed_anywhere_is_done_again(make_database: MakeDa
             )
         )
     url = database._engine.url.render_as_string(hide_password=False)
-    line = [sys.executable, "-m", "tests.ledger.killed", "migrate", url, str(repeats(1, 5))]
+    line = [sys.executable, "-m", "tests.ledger.killed", "migrate", url, str(repeats(1, 12))]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(done.stdout) >= repeats(30, 5)
+    assert int(done.stdout) >= repeats(30, 2)
     assert [row["channel"] for row in rows(database, "boosts")] == [7]
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []

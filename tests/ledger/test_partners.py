@@ -10,7 +10,6 @@ import pytest
 
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import LedgerError
-from cfnode.ledger.follower import Source
 from cfnode.ledger.partners import registry
 from cfnode.ledger.partners.access import (
     Refusal,
@@ -26,11 +25,10 @@ from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
 from cfnode.swaps.identity import ChannelId
 from tests.documentation import block
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
-from tests.support.ledger.books import followed
 from tests.support.ledger.months import in_november
 
 GUIDE = "docs/guide/partners.md"
@@ -113,7 +111,7 @@ def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
 
 
 async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     partner = Partner("wallet", 0)
     registry.add(database, partner)
     in_november(database, day.head + 1)

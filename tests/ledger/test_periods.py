@@ -35,7 +35,7 @@ from tests.support.ledger.random_books import (
 Record = dict[str, Any]
 EXAMPLES = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=repeats(300, 40),
+    max_examples=repeats(300, 15),
 )
 TIME = st.none() | times()
 _MADE: dict[int, Database] = {}

@@ -14,7 +14,6 @@ from cfnode.ledger import schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.condition import condition, spent_by_partner
 from cfnode.ledger.database import Database
-from cfnode.ledger.follower import Source
 from cfnode.ledger.heights import heights
 from cfnode.ledger.open_channels import channel_of, open_channels, open_count
 from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
@@ -22,14 +21,13 @@ from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.swaps.fate import Fate
 from cfnode.swaps.timing import blocks_ms
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import EVM_ADDRESS, Day
-from tests.support.ledger.books import followed
 
 
 async def test_swaps_have_the_states_of_the_report(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     expected = {
         row["request"]: (row["state"], row["chunks"], row["output"])
         for row in report(database, "swaps", Period())
@@ -60,7 +58,7 @@ def _moved(database: Database) -> Callable[[int], tuple[int, int]]:
 
 
 async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     states_seen = set()
     for number in range(day.head, 30, -4):
         Books(database).go_back(number)
@@ -75,7 +73,7 @@ async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: Ma
 async def test_old_swaps_are_not_read(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     monkeypatch.setattr(recent_swaps_module, "NEWEST_ROWS", 2)
     with database.reading() as connection:
         requests = [recent_swap.request for recent_swap in recent_swaps(connection)]
@@ -87,7 +85,7 @@ async def test_old_swaps_are_not_read(
 async def test_channels_are_open_until_their_block(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     with database.reading() as connection:
         channels, known = open_channels(connection), heights(connection)
         assert open_count(connection) == len(channels) == len(rows(database, "channels"))
@@ -113,7 +111,7 @@ async def test_channels_are_open_until_their_block(
 
 
 async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     (expected,) = (row for row in report(database, "payouts", Period()) if row["state"] == "failed")
     with database.reading() as connection:
         (payout,) = failed_payouts(connection)
@@ -128,7 +126,7 @@ async def test_the_condition_says_what_the_books_lack(day: Day, make_database: M
     empty.migrate()
     with empty.reading() as connection:
         assert condition(connection) is None
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     with database.reading() as connection:
         books_condition = condition(connection)
     assert books_condition is not None

@@ -15,7 +15,7 @@ from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.follower import Source
 from cfnode.ledger.recompute import TableDifference, recomputed
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
@@ -71,7 +71,7 @@ async def test_unread_events_stay_unread(
 
 
 async def test_a_changed_a_missing_and_an_added_row_are_found(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     commission, failure = rows(books, "commissions")[0], rows(books, "failures")[0]
     fees, shares = schema.fees, schema.commissions
     with books.writing() as connection:

@@ -12,7 +12,6 @@ from cfnode.core.addresses.bitcoin import NETWORKS
 from cfnode.ledger import schema
 from cfnode.ledger import search as search_module
 from cfnode.ledger.database import Database
-from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.search import MAX_TERM_CHARACTERS, SearchResult, search_books
 from cfnode.ledger.service_tables import partner_channels, partner_requests
@@ -20,10 +19,9 @@ from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.events import transaction_text, transaction_texts
 from cfnode.swaps.identity import ChannelId
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
-from tests.support.ledger.books import followed
 
 
 def search(database: Database, term: str) -> SearchResult:
@@ -38,7 +36,7 @@ def swaps(database: Database, term: str) -> set[int]:
 
 
 async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     for row in rows(database, "requests"):
         assert [swap.request for swap in search(database, str(row["request"])).swaps] == [row["request"]]
         for address in {row["destination"], row["refund_address"]} - {None}:
@@ -59,7 +57,7 @@ async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDa
 
 
 async def test_every_name_of_every_channel_finds_it(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     for row in rows(database, "channels"):
         channel = ChannelId(row["chain"], row["channel"], row["block"])
         spellings = [str(channel), str(channel).lower(), row["address"]]
@@ -76,7 +74,7 @@ async def test_every_name_of_every_channel_finds_it(day: Day, make_database: Mak
 
 
 async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     assert search(database, day.broker).account == day.broker
     for term in ("0", "999999999999999999", "9" * 40, "0x" + "12" * 32, "x", "' OR 1=1 --", "%", "_" * 42):
         assert search(database, term) == SearchResult(), term
@@ -139,7 +137,7 @@ def _write_requests(database: Database) -> None:
 async def test_matches_are_bounded_and_the_newest(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     every = [swap.request for swap in search(database, BTC_ADDRESS).swaps]
     assert len(every) > 3
     monkeypatch.setattr(search_module, "MAX_MATCHES", 2)

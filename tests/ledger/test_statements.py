@@ -23,7 +23,7 @@ from cfnode.ledger.follower import Source
 from cfnode.ledger.statements import COLUMNS, CalendarPeriod, LedgerStatement, Line, parquet
 from cfnode.ledger.statements import lines as lines_module
 from tests.documentation import block
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
@@ -74,7 +74,7 @@ async def test_totals_are_what_the_chain_states(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "FACT_PAGE_ROWS", 3)
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     in_november(books, day.head + 1)
     statement = LedgerStatement(books, NOVEMBER)
     lines = list(statement.lines())
@@ -106,7 +106,7 @@ async def test_months_are_bounded_in_utc(
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     assert NOVEMBER.start == datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1000
     assert CalendarPeriod.parse("2026-12").end - CalendarPeriod.parse("2026-12").start == 31 * DAY_MS
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     until = day.head // 2
     in_november(books, until)
     november, december = (
@@ -131,7 +131,7 @@ async def test_months_are_bounded_in_utc(
 
 
 async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase) -> None:
-    books = await followed(make_database(), Source(day.url, first=1))
+    books = await books_of_day(day, make_database)
     in_november(books, day.head + 1)
     days = [CalendarPeriod.day(f"2026-11-{number:02}") for number in range(1, 31)]
     assert [day.start for day in days] + [NOVEMBER.end] == [NOVEMBER.start] + [day.end for day in days]

@@ -23,6 +23,7 @@ from cfnode.ledger.decoding import DecodedBlock, DecodedEvent, decoded, fields_t
 from cfnode.ledger.errors import CallError, LedgerError, NodeError, TooLarge
 from cfnode.ledger.prices import prices_of
 from cfnode.ledger.rows import Known, rows_of
+from tests.lengths import examples
 
 Answer = Callable[[list[dict[str, Any]]], str | bytes]
 MEMBERS = ("jsonrpc", "id", "result", "error", "code", "message", "number", "parentHash", "specVersion")
@@ -161,7 +162,7 @@ async def test_keys_have_a_maximum_and_an_order() -> None:
     assert "more than 400 entries" in text
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(answers=st.lists(JSON, min_size=1, max_size=4))
 def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]) -> None:
     class Scripted(NodeClient):
@@ -200,7 +201,7 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
     trio.run(ask)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(data=st.binary(max_size=60))
 def test_no_events_raise_anything_but_a_node_error(metadata: Metadata, data: bytes) -> None:
     try:

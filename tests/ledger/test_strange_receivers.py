@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+import pytest
 import trio
 
 from cfnode.ledger.database import Database, sqlite_url
@@ -16,6 +17,8 @@ from tests.ledger.day import Day
 from tests.ledger.receivers import receiving
 from tests.support.ledger.webhooks import by_swap, changes, left, noted
 from tests.support.waiting import until
+
+pytestmark = pytest.mark.world
 
 Behaviour = Callable[[trio.SocketStream], Awaitable[None]]
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)

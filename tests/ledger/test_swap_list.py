@@ -13,18 +13,16 @@ from cfnode.ledger import swap_list
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import DecodedEvent
-from cfnode.ledger.follower import Source
 from cfnode.ledger.kinds import Owner
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.ledger.swap_list import MAY_HAVE, SwapFilter, swap_page, swaps_of_filter
 from cfnode.swaps.identity import ChannelId, Place
 from cfnode.swaps.journey import REQUEST_STATES, JourneyState
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.ledger.blocks import GENESIS, block
-from tests.support.ledger.books import followed
 from tests.support.ledger.reused import ETHER, OURS, request
 
 Record = dict[str, Any]
@@ -93,7 +91,7 @@ def test_a_message_that_expired_before_it_was_sent_is_among_the_expired(make_dat
 async def test_pages_and_records_are_those_of_the_report(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     monkeypatch.setattr(swap_list, "PART_ROWS", 4)
     monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 2)
     monkeypatch.setattr(swap_list, "BATCH_ROWS", 2)
@@ -124,7 +122,7 @@ async def test_pages_and_records_are_those_of_the_report(
 
 
 async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDatabase) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     known = list(report(database, "swaps", Period()))
     times = [record["time"] for record in known]
     for start, end in (
@@ -162,7 +160,7 @@ async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDat
 async def test_a_page_reads_a_bounded_number_of_rows(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = await followed(make_database(), Source(day.url, first=1))
+    database = await books_of_day(day, make_database)
     monkeypatch.setattr(swap_list, "PART_ROWS", 2)
     monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 1)
     newest = [row["request"] for row in rows(database, "requests")][::-1]

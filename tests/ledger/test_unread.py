@@ -13,7 +13,7 @@ from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.unread import unread_kinds
-from tests.ledger.conftest import MakeDatabase
+from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
@@ -24,7 +24,7 @@ from tests.support.ledger.versions import read_as_an_older_version
 async def test_the_follower_goes_on_and_a_later_version_reads_them(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fresh, books = dump(await followed(make_database(), Source(day.url, first=1))), make_database()
+    fresh, books = dump(await books_of_day(day, make_database)), make_database()
     with monkeypatch.context() as older:
         read_as_an_older_version(older, "SwapExecuted")
         await followed(books, Source(day.url, first=1))
@@ -58,7 +58,7 @@ async def test_the_follower_goes_on_and_a_later_version_reads_them(
 async def test_without_the_state_the_events_alone_are_read_again(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    fresh, books = dump(await followed(make_database(), Source(day.url, first=1))), make_database()
+    fresh, books = dump(await books_of_day(day, make_database)), make_database()
     with monkeypatch.context() as older:
         read_as_an_older_version(older, kind)
         await Follower(Source(day.url, first=1), Books(books)).run(once=True)

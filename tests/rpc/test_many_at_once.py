@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 import trio
 
 from cfnode.core import ss58
@@ -43,6 +44,7 @@ async def nonces_in(served_node: Served, block: bytes) -> list[int]:
     return [extrinsic.nonce for extrinsic in decoded if extrinsic.signed is not None]
 
 
+@pytest.mark.world
 async def test_requests_in_messages_and_in_a_batch_share_one_block_and_are_answered_when_it_is_final(
     served_node: Served,
 ) -> None:

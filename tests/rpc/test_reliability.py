@@ -267,6 +267,7 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
     assert peak() - before < 150_000_000, "bytes, of 800 MB asked for"
 
 
+@pytest.mark.world
 async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
 from cfnode.devchain import snapshots
@@ -56,6 +57,7 @@ async def hashes(served: Served) -> list[str]:
     return block_hashes
 
 
+@pytest.mark.world
 async def test_equal_calls_give_equal_blocks_on_two_nodes_and_after_a_revert(
     make_served: MakeServed, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ async def instant(make_served: MakeServed) -> Served:
     return await first_block(await make_served(seal="instant", runtime="2.2.3"))
 
 
+@pytest.mark.world
 async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runtimes(
     instant: Served,
 ) -> None:

@@ -425,7 +425,7 @@ async def test_kills_under_load_lose_nothing(tmp_path: Path) -> None:
 
 
 async def _kills_under_load(store: Store) -> None:
-    kills, died, answered = repeats(100, 25), 0, 0
+    kills, died, answered = repeats(100, 12), 0, 0
     pids: set[int] = set()
     head, sizes = GENESIS, []
 

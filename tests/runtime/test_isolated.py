@@ -14,6 +14,8 @@ from cfnode.store import Store
 from cfnode.store.verify import survives_reading
 from tests.runtime.chain import GENESIS, toy_store
 
+pytestmark = pytest.mark.world
+
 AT = BlockSource(GENESIS.hash)
 MODULE = "from tests.runtime.toy import runtime_for\n"
 

@@ -15,6 +15,7 @@ from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState
 from cfnode.runtime.journal import MAX_KEPT_VALUE_BYTES, MAX_KEPT_VALUES, Journal
 from tests.core.trie.naive import naive_root
 from tests.core.trie.proofs import build_proof
+from tests.lengths import examples
 from tests.runtime.memory_state import MemoryState
 
 KEYS = st.lists(st.sampled_from([b"\0", b"a", b"b", b"\xff"]), min_size=1, max_size=3).map(b"".join)
@@ -127,7 +128,7 @@ class AgainstAPlainDict(RuleBasedStateMachine):
         assert {c: n for c, n in self.state.nodes.items() if n} == {c: n for c, n in fresh.nodes.items() if n}
 
 
-AgainstAPlainDict.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
+AgainstAPlainDict.TestCase.settings = settings(max_examples=examples(60), stateful_step_count=25)
 TestAgainstAPlainDict: Any = AgainstAPlainDict.TestCase
 
 

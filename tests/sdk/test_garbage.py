@@ -37,6 +37,7 @@ from cfnode.sdk.recovery import (
     SendTransaction,
     SimulateCall,
 )
+from tests.lengths import examples
 from tests.sdk.scripted import Script, session
 from tests.support.sdk.deposits import OPENED, request_v1, request_v2
 from tests.support.sdk.payloads import NAMES, payload_of, raw, vector
@@ -135,7 +136,7 @@ SENSIBLE = {
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_no_answer_makes_a_call_raise_anything_else(name: str, data: st.DataObject) -> None:
     call: Call[Any] = CALLS[name]()
@@ -146,7 +147,7 @@ def test_no_answer_makes_a_call_raise_anything_else(name: str, data: st.DataObje
     assert len(opening) <= 1
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(document=JSON)
 def test_no_document_makes_a_record_raise_anything_else(document: Any) -> None:
     for record in (Quote, DepositAddress, Options, FillOrKillParams):

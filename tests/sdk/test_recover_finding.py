@@ -131,6 +131,7 @@ def test_another_chain_than_the_payouts(swaps: TwoSwaps) -> None:
     assert "a payout on Ethereum: ask for ethereum" in result.output
 
 
+@pytest.mark.world
 def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps: TwoSwaps) -> None:
     best = int(swaps.node.call("chain_getHeader")["number"], 16)
     with forgetful(swaps.node, best) as poor:

@@ -16,6 +16,8 @@ from cfnode.sdk.recovery import Payload
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.support.sdk.lives import LifeNode, PayoutsOfLife, Vaults
 
+pytestmark = pytest.mark.world
+
 SEED = 1
 """A life in which epochs end without a new key, after a message to Ethereum was aborted."""
 

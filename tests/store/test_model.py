@@ -292,7 +292,7 @@ def small_bound_on_held_blocks() -> Iterator[None]:
 
 TestStore = StoreMachine.TestCase
 TestStore.settings = settings(
-    max_examples=repeats(30, 10),
+    max_examples=repeats(30, 4),
     stateful_step_count=20,
     phases=[Phase.generate, Phase.shrink],
     deadline=None,

@@ -120,7 +120,7 @@ def test_a_writer_killed_again_and_again_never_leaves_half_a_block(tmp_path: Pat
     store = Store.open(tmp_path, sync=False)
     store.initialise(genesis_of(top), top)
     store.close()
-    for kill in range(repeats(6, 3)):
+    for kill in range(repeats(6, 2)):
         with running(WRITER, str(tmp_path), mode) as process:
             assert process.stdout is not None
             reported = [process.stdout.readline() for _ in range(2 + kill)][-1]

@@ -62,6 +62,7 @@ def genesis(store: Store) -> Header:
     return header
 
 
+@pytest.mark.world
 def test_thousands_of_blocks_without_finality_then_a_fork_from_far_below_is_final(store: Store) -> None:
     """Bound memory over 5,000 blocks without finality, and finalize a fork from far below."""
     trunk = grow(store, genesis(store), 10)

@@ -3,22 +3,26 @@
 - unit: no process besides the test's own;
 - node: one node, or one other program at a time; a node's executors do not count;
 - world: several programs at once, and programs by others: kills, storms, databases, browsers, networks, type
-  checkers, the builder of the site, and test runs in a test.
+  checkers, the builder of the site, and test runs in a test; and any test that by itself needs more than a
+  second of processor time.
 
 A test of the world bears the mark `world`, most files as a whole (`pytestmark`); one that asks for a fixture
-of WORLD_FIXTURES bears it by that. Two rules hold the line: a test that calls a function of WORLD_STARTERS
-needs the mark (`scripts/test_rules.py`, part of `scripts/check`), and a test that has a second program
-running without it fails (`Watch`). A run that names a file, or a test in it, plays all that it names.
+of WORLD_FIXTURES bears it by that. Three rules hold the line: a test that calls a function of WORLD_STARTERS
+needs the mark (`scripts/test_rules.py`, part of `scripts/check`); a test that has a second program running
+without it fails, and so does one that needs five seconds of processor time (`Watch`). A run that names a
+file, or a test in it, plays all that it names.
 """
 
 from __future__ import annotations
 
+import resource
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -70,7 +74,13 @@ LONGEST = (
 )
 """The files that take longest: they begin first, so that none ends last. The tests of the files that are
 spread follow the first one of them."""
-LEFT_OUT = "Left out: tests with several programs, or programs by others; scripts/test --world plays them"
+LEFT_OUT = "Left out: long tests, and those with several or other programs; scripts/test --world plays them"
+MAX_COST: Final = 800.0
+"""Most processor time of a test without the mark, in times of a known work that is measured behind it: five
+seconds on two slow cores, far above the second that is the rule, since the first test that needs something
+computes it, and other programs slow a test down."""
+MIN_COST_S: Final = 0.5
+"""Below it no machine is measured."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -178,10 +188,28 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Fail a test of the first tier that starts several programs."""
+        """Fail a test without the mark that starts several programs, or takes long."""
+        before = _processor_s()
         result = yield
-        is_whole = item.config.getoption("--all")  # in which tests of each tier start more programs
-        if len(self._most) > 1 and not is_whole and item.get_closest_marker(WORLD) is None:
+        if item.config.getoption("--all") or item.get_closest_marker(WORLD) is not None:
+            return result  # with --all, tests of each tier start more programs and take longer
+        if len(self._most) > 1:
             names = ", ".join(self._most)
             pytest.fail(f"several programs at once ({names}): it needs pytest.mark.world", pytrace=False)
+        cost_s = _processor_s() - before
+        if cost_s > MIN_COST_S and cost_s > MAX_COST * min(_work_s() for _ in range(3)):
+            pytest.fail(f"{cost_s:.1f} s of processor time: it needs pytest.mark.world", pytrace=False)
         return result
+
+
+def _processor_s() -> float:
+    """Return the processor time of this process, and of those that it has waited for."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def _work_s() -> float:
+    """Return the processor time of a known work."""
+    began = time.thread_time()
+    sum(number * number for number in range(100_000))
+    return time.thread_time() - began

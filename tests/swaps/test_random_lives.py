@@ -1,6 +1,6 @@
 """Random lives: all rooms agree on whose each unit is and how far it is, and show it to no one else.
 
-50 lives in an ordinary run, the same ones each time; 2,000 new ones with `--all`, which prints its seed.
+16 lives in an ordinary run, the same ones each time; 2,000 new ones with `--all`, which prints its seed.
 `CFNODE_TEST_SEED` plays others. A life that fails says which seed and steps play it again: these
 (`CFNODE_TEST_STEPS`) are then the only life.
 """
@@ -22,8 +22,8 @@ from tests.support.swaps.rooms import Rooms
 
 SEED = seed_of_run(0)
 IS_REPLAY = STEPS_VARIABLE in os.environ
-PARTS = 1 if IS_REPLAY else 10
-LIVES = 1 if IS_REPLAY else repeats(2_000, 50) // PARTS
+PARTS = 1 if IS_REPLAY else repeats(10, 4)
+LIVES = 1 if IS_REPLAY else repeats(2_000, 16) // PARTS
 STEPS = steps_of_run(9)
 IN_ALL_ROOMS = repeats(True, False)
 """Whether each room is read whole after each step, or one each second step; all are at the end."""

@@ -212,7 +212,7 @@ class ComparedStage(Stage):
         return replayed
 
 
-@pytest.mark.parametrize("seed", range(repeats(8, 2)))
+@pytest.mark.parametrize("seed", range(repeats(8, 1)))
 def test_the_market_of_pools_with_orders_is_that_of_all_pools(
     stage: Stage, tmp_path: Path, seed: int
 ) -> None:

@@ -21,6 +21,7 @@ from cfnode.core.trie import (
 from tests.conftest import shared
 from tests.core.trie.proofs import build_proof
 from tests.core.trie.strategies import PAIRS
+from tests.lengths import examples
 from tests.support.core.proofs import stored
 
 
@@ -57,7 +58,7 @@ def test_packing_an_unpacked_proof_gives_the_same_items() -> None:
         assert sum(i[:1] == b"\x01" for i in items) >= case["escaped_nodes"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(PAIRS, st.integers(0, 30))
 def test_compact_proofs_contain_the_same_entries_as_full_proofs(
     pairs: dict[bytes, bytes], count: int

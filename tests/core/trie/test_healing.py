@@ -9,6 +9,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP
 from cfnode.core.trie import Healing, MissingSubtrie, trie_rows
 from tests.core.trie.proofs import build_proof
+from tests.lengths import examples
 from tests.support.core.states import Held, tables
 
 states = st.builds(Held, tables, st.dictionaries(st.sampled_from([b"one", b"two"]), tables, max_size=2))
@@ -62,7 +63,7 @@ def count(rows: Rows) -> int:
 
 
 @given(states, states, st.lists(st.booleans(), max_size=80), st.integers(1, 50))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_rows_of_two_states_become_the_newer_one(
     older: Held, newer: Held, turns: list[bool], most: int
 ) -> None:
@@ -95,7 +96,7 @@ def test_unchanged_nodes_are_not_missing() -> None:
 
 
 @given(states)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_rows_of_a_trie_come_in_order_and_are_all_there_are(state: Held) -> None:
     """Walk the rows of each trie in order and miss none."""
     roots = {TOP: state.root}

@@ -24,7 +24,7 @@ from tests.lengths import repeats
 from tests.support.core.proofs import expected, stored
 from tests.support.core.states import Held
 
-MADE = repeats(50, 12)
+MADE = repeats(50, 4)
 Read = Callable[[bytes], object]
 """What a proof tells; raises TrieError or MissingNode where it does not hold, or does not tell."""
 

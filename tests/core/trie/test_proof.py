@@ -23,6 +23,7 @@ from cfnode.core.trie import (
 from tests.conftest import shared
 from tests.core.trie.proofs import build_proof
 from tests.core.trie.strategies import KEYS, PAIRS, VERSIONS
+from tests.lengths import examples
 from tests.support.core.proofs import expected, stored
 
 
@@ -108,7 +109,7 @@ def test_successive_proofs_enumerate_every_key_under_a_prefix() -> None:
 # --- against a plain dict
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(PAIRS, st.lists(KEYS, max_size=6), VERSIONS)
 def test_a_proof_covers_exactly_the_keys_it_was_built_for(
     pairs: dict[bytes, bytes], keys: list[bytes], version: int
@@ -126,7 +127,7 @@ def test_a_proof_covers_exactly_the_keys_it_was_built_for(
             assert missing.key == key
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(PAIRS, st.lists(KEYS, min_size=1, max_size=6), VERSIONS)
 def test_next_key_and_nodes_over_a_full_proof_agree_with_a_sorted_dict(
     pairs: dict[bytes, bytes], keys: list[bytes], version: int
@@ -142,7 +143,7 @@ def test_next_key_and_nodes_over_a_full_proof_agree_with_a_sorted_dict(
         assert state.node(path + b"\x01") == nodes.get(path + b"\x01")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(PAIRS, st.dictionaries(KEYS, st.none() | st.binary(max_size=40), max_size=6), VERSIONS)
 def test_a_trie_can_be_changed_over_a_full_proof(
     pairs: dict[bytes, bytes], changes: dict[bytes, bytes | None], version: int

@@ -22,6 +22,7 @@ from cfnode.core.trie import (
 )
 from tests.core.trie.slow_ranges import slow_range
 from tests.core.trie.strategies import PAIRS, VERSIONS
+from tests.lengths import examples
 from tests.support.core.proofs import stored
 from tests.support.core.states import Held, Tables
 
@@ -54,7 +55,7 @@ def assert_read_alike(items: list[bytes], state: Held, start: Position) -> Posit
 
 
 @given(PAIRS, CHILDREN, VERSIONS, st.integers(1, 800), BOUNDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_ranges_are_read_as_by_the_slow_reader(
     top: dict[bytes, bytes], children: Tables, version: int, most: int, bound: int
 ) -> None:
@@ -72,7 +73,7 @@ def test_ranges_are_read_as_by_the_slow_reader(
 
 
 @given(PAIRS, VERSIONS, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_proof_with_any_entries_left_out_is_read_as_by_the_slow_reader(
     top: dict[bytes, bytes], version: int, data: st.DataObject
 ) -> None:
@@ -89,7 +90,7 @@ def test_a_proof_with_any_entries_left_out_is_read_as_by_the_slow_reader(
 
 
 @given(PAIRS, VERSIONS, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_items_in_disorder_are_refused_by_both_readers_or_read_alike(
     top: dict[bytes, bytes], version: int, data: st.DataObject
 ) -> None:

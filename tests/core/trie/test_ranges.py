@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import Position, TrieError, build_range, read_range, update
+from tests.lengths import examples
 from tests.support.core.states import Held, Tables, tables
 
 
@@ -32,7 +33,7 @@ def download(state: Held, most: int) -> tuple[Held, int]:
 
 
 @given(tables, st.dictionaries(st.binary(min_size=1, max_size=3), tables, max_size=3), st.integers(1, 600))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_state_arrives_as_it_is_in_pieces_of_any_size(
     top: dict[bytes, bytes], children: Tables, most: int
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, ProofState, Recorder, TrieError, prove_keys
 from tests.core.trie.strategies import KEYS, PAIRS
+from tests.lengths import examples
 from tests.runtime.memory_state import MemoryState
 
 QUESTIONS = st.lists(
@@ -27,7 +28,7 @@ def ask(state: object, questions: list[tuple[str, bytes, bytes]]) -> list[bytes 
 
 
 @given(PAIRS, PAIRS, QUESTIONS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_proof_covers_all_reads_of_the_state(
     top: dict[bytes, bytes], child: dict[bytes, bytes], questions: list[tuple[str, bytes, bytes]]
 ) -> None:
@@ -46,7 +47,7 @@ def test_a_proof_covers_all_reads_of_the_state(
 
 
 @given(PAIRS, KEYS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_belongs_to_nothing_is_found(pairs: dict[bytes, bytes], key: bytes) -> None:
     """Refuse a proof with an entry that no read needs: peers could pad their answers."""
     state = MemoryState(pairs)
@@ -63,7 +64,7 @@ def test_a_proof_has_a_limit() -> None:
 
 
 @given(PAIRS, KEYS, st.integers(1, 40))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_proofs_of_unknown_branches_lead_through_all_keys(
     pairs: dict[bytes, bytes], key: bytes, most: int
 ) -> None:

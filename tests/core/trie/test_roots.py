@@ -13,6 +13,7 @@ from cfnode.core.trie import EMPTY_ROOT, RootOfSorted, ordered_root, root, updat
 from tests.conftest import shared
 from tests.core.trie.naive import naive_root
 from tests.core.trie.strategies import PAIRS, VERSIONS
+from tests.lengths import examples
 
 
 def expected() -> dict[str, object]:
@@ -51,14 +52,14 @@ def test_a_value_above_32_bytes_is_hashed_in_version_one_only() -> None:
     assert root({b"k": b"v" * 33}, 0) != root({b"k": b"v" * 33}, 1)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(PAIRS, VERSIONS)
 def test_roots_agree_with_an_independent_trie(pairs: dict[bytes, bytes], version: int) -> None:
     """Compute the root that an independent trie has."""
     assert root(pairs, version) == naive_root(pairs, version)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(PAIRS, VERSIONS)
 def test_a_trie_built_from_left_to_right_is_the_one_that_changes_make(
     pairs: dict[bytes, bytes], version: int
@@ -76,7 +77,7 @@ def test_pairs_that_are_not_in_order_have_no_root() -> None:
             whole.add(key, b"2")
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.binary(max_size=60), max_size=80), VERSIONS)
 def test_ordered_roots_use_the_compact_index_as_key(items: list[bytes], version: int) -> None:
     """Compute the root of a list under its compact indices, as extrinsics are hashed."""

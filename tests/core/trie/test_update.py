@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cfnode.core.trie import EMPTY_ROOT, MissingNode, root, update
 from tests.core.trie.naive import naive_root
 from tests.core.trie.strategies import KEYS, PAIRS, VALUES, VERSIONS
+from tests.lengths import examples, repeats
 
 CHANGES = st.dictionaries(KEYS, st.none() | VALUES, max_size=12)
 
@@ -42,7 +43,7 @@ class Rows:
         return done.nodes
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(PAIRS, st.lists(CHANGES, min_size=1, max_size=4), VERSIONS)
 def test_any_changes_lead_to_the_root_and_rows_of_a_trie_built_at_once(
     pairs: dict[bytes, bytes], batches: list[dict[bytes, bytes | None]], version: int
@@ -108,10 +109,11 @@ def test_a_split_moves_one_node_and_leaves_those_below_in_place() -> None:
 
 def test_keys_that_are_prefixes_of_each_other_thousands_deep_do_not_exhaust_the_stack() -> None:
     """Change a trie of keys that are prefixes of each other, thousands deep, without exhausting the stack."""
-    pairs = {b"\x11" * n: b"v" for n in range(3000)}
+    depth = repeats(3_000, 1_500)
+    pairs = {b"\x11" * n: b"v" for n in range(depth)}
     rows = Rows(pairs)
-    rows.apply({b"\x11" * 2999: None})
-    del pairs[b"\x11" * 2999]
+    rows.apply({b"\x11" * (depth - 1): None})
+    del pairs[b"\x11" * (depth - 1)]
     assert rows.root == root(pairs, 1)
 
 

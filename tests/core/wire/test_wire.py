@@ -16,6 +16,7 @@ from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.wire import WireError, announces, grandpa_gossip, light, state, transactions, warp
 from cfnode.core.wire.blocks import Attributes, BlockData, BlockRequest, BlockResponse
 from tests.conftest import shared
+from tests.lengths import examples
 
 GENESIS = bytes.fromhex("8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9")
 
@@ -106,14 +107,14 @@ def test_a_real_commit_and_a_real_neighbour_packet_are_read() -> None:
 
 
 @given(requests)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_block_requests_come_back(request: BlockRequest) -> None:
     """Encode any block request and decode it."""
     assert BlockRequest.decode(request.encode()) == request
 
 
 @given(st.lists(block_data, max_size=4).map(tuple).map(BlockResponse))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_block_answers_come_back(answer: BlockResponse) -> None:
     """Encode any block response and decode it."""
     assert BlockResponse.decode(answer.encode()) == answer
@@ -139,7 +140,7 @@ def test_a_justification_may_be_present_and_empty() -> None:
 
 
 @given(hashes, st.lists(st.binary(max_size=40), max_size=2).map(tuple), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_state_requests_come_back(block: bytes, start: tuple[bytes, ...], no_proof: bool) -> None:
     """Encode any state request and decode it."""
     request = state.StateRequest(block, start, no_proof)
@@ -147,7 +148,7 @@ def test_state_requests_come_back(block: bytes, start: tuple[bytes, ...], no_pro
 
 
 @given(st.lists(entries, max_size=3).map(tuple), st.lists(st.binary(max_size=40), max_size=4).map(tuple))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_state_answers_come_back(parts: tuple[state.StateEntries, ...], proof: tuple[bytes, ...]) -> None:
     """Encode any state response and decode it."""
     answer = state.StateResponse(parts, proof)
@@ -155,7 +156,7 @@ def test_state_answers_come_back(parts: tuple[state.StateEntries, ...], proof: t
 
 
 @given(hashes, st.lists(st.binary(max_size=40), min_size=1, max_size=4).map(tuple), st.binary(max_size=9))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_reads_come_back(block: bytes, keys: tuple[bytes, ...], child: bytes) -> None:
     """Encode any request for a read and decode it."""
     request = light.RemoteRead(block, keys, child)
@@ -163,7 +164,7 @@ def test_reads_come_back(block: bytes, keys: tuple[bytes, ...], child: bytes) ->
 
 
 @given(hashes, st.text("abcXYZ_", min_size=1, max_size=30), st.binary(max_size=40), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_calls_and_their_proofs_come_back(block: bytes, method: str, data: bytes, call: bool) -> None:
     """Encode any request for a call, and its response, and decode them."""
     request = light.RemoteCall(block, method, data)
@@ -173,7 +174,7 @@ def test_calls_and_their_proofs_come_back(block: bytes, method: str, data: bytes
 
 
 @given(headers, st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_announcements_come_back_whole_or_as_older_nodes_send_them(header: Header, best: bool) -> None:
     """Read announcements whole, and in the shorter forms of older nodes."""
     announce = announces.BlockAnnounce(header, best)
@@ -183,14 +184,14 @@ def test_announcements_come_back_whole_or_as_older_nodes_send_them(header: Heade
 
 
 @given(st.lists(extrinsics, max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_transactions_come_back(extrinsics: list[bytes]) -> None:
     """Encode any list of transactions and decode it."""
     assert transactions.decode_transactions(transactions.encode_transactions(extrinsics)) == extrinsics
 
 
 @given(st.integers(0, 9), st.integers(0, 9), hashes)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_commits_come_back(round_number: int, set_id: int, target: bytes) -> None:
     """Encode any commit as gossip and decode it."""
     vote = Precommit(target, 7, bytes(64), target)
@@ -228,7 +229,7 @@ SAMPLES = [
 
 
 @given(st.sampled_from(DECODERS), st.binary(max_size=200))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_arbitrary_bytes_raise_only_the_decoders_own_error(
     decode: Callable[[bytes], Any], data: bytes
 ) -> None:
@@ -238,7 +239,7 @@ def test_arbitrary_bytes_raise_only_the_decoders_own_error(
 
 
 @given(st.sampled_from(DECODERS), st.sampled_from(SAMPLES), st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_nor_does_a_spoilt_message(
     decode: Callable[[bytes], Any], sample: bytes, data: st.DataObject
 ) -> None:

@@ -243,6 +243,7 @@ def test_a_token_has_what_wallets_show(local: LocalEvm) -> None:
     assert (local.balance(PAYER.address, USDC), local.balance(RECEIVER, USDC)) == (2, 5)
 
 
+@pytest.mark.world
 def test_their_code_is_what_their_sources_compile_to() -> None:
     """Compile the contracts' sources to the very code that the repository holds."""
     pytest.importorskip("vyper", reason="vyper is not here: pip install 'cfnode[dev]'")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
+from tests.lengths import repeats
 from tests.support.devchain.assets import ASSET_NAMES
 from tests.support.devchain.player import EVM_ASSETS, TERMS, Player, chains_of, end
 
@@ -48,7 +49,7 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, min_size=6, max_size=12))
-@settings(max_examples=5)
+@settings(max_examples=repeats(5, 2))
 def test_every_block_can_be_made_every_request_ends_and_every_unit_is_somewhere(
     life: list[tuple[Any, ...]],
 ) -> None:
@@ -132,9 +133,14 @@ HAPPENED = {
 
 NEW_ASSETS: list[tuple[Any, ...]] = [("swap", "Bnb", "Cbbtc", 3_000, TERMS)]
 """Of 2.3.0."""
+OTHERS = pytest.mark.world
+"""The mark of lives with another release than a development chain has by default."""
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    "release",
+    [pytest.param(name, marks=[OTHERS] if name != DEFAULT_RELEASE else []) for name in RELEASES],
+)
 def test_a_life_with_everything_in_it(release: str) -> None:
     """Play a life with each kind of event in every release: no unit is lost, no kept value is stale."""
     player = Player(release)

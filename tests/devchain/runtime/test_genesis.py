@@ -28,6 +28,7 @@ def test_the_genesis_hash_of_dev_is_this_constant() -> None:
     assert (spec.id, spec.chain_type) == ("dev", "Development")
 
 
+@pytest.mark.world
 def test_it_is_the_same_in_another_process_with_another_hash_seed() -> None:
     """Build the genesis with its hash in another process with another hash seed."""
     program = (

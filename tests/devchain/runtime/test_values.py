@@ -18,6 +18,7 @@ from cfnode.devchain.runtime.runtime import DevRuntime
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.world
 def test_the_classes_and_the_types_of_storage_are_those_of_the_declarations() -> None:
     """Keep the generated classes equal to the declarations, by the script's own check."""
     command = [sys.executable, str(ROOT / "scripts" / "chain_values.py"), "--check"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 from scripts.redteam_suite.rows import ROWS
 from tests.process import ROOT
@@ -14,6 +15,7 @@ REDTEAM = re.compile(r"`scripts/redteam (?P<row>\d+)`")
 TEST = re.compile(r"`(?P<file>[\w/]+\.py)::(?P<name>\w+)(?:\[(?P<case>[^`]+)\])?`")
 
 
+@cache
 def functions(file: str) -> dict[str, str]:
     """Return the test functions of a file, with the file's text."""
     text = (ROOT / "tests" / file).read_text()

@@ -105,6 +105,7 @@ async def test_of_many_arrivals_each_peer_gets_few_notifications(
         assert looks <= 3
 
 
+@pytest.mark.world
 async def test_three_hundred_transactions_a_second_are_read_as_they_come(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

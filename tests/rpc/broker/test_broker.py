@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import trio
 
 from cfnode.core import ss58
@@ -60,6 +61,7 @@ async def test_a_deposit_channel_by_position(instant: Served) -> None:
     assert len((await instant.call("chain_getBlock", block))["block"]["extrinsics"]) >= 2
 
 
+@pytest.mark.world
 async def test_a_hundred_requests_at_once_are_all_answered_each_with_a_channel_of_its_own(
     make_served: MakeServed,
 ) -> None:

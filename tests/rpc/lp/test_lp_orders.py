@@ -205,6 +205,7 @@ async def test_one_order_too_many_for_a_batch_is_refused_where_the_list_ends(mak
     }
 
 
+@pytest.mark.world
 async def test_all_orders_are_cancelled_a_hundred_with_each_call(maker: Served) -> None:
     """Cancel all orders by a hundred a call."""
     tick = await tick_of(maker)

@@ -410,6 +410,7 @@ async def test_where_too_much_differs_the_keys_are_read_in_both_states(
         assert dict(message["changes"]) == {k: v for k, v in now["changes"] if v != before[k]}
 
 
+@pytest.mark.world
 async def test_a_request_for_a_page_does_not_wait_for_all_requests_of_another_client(
     served_node: Served,
 ) -> None:

@@ -25,7 +25,7 @@ STATE = {b":code": counter.module(), b"next-code": counter.module(step=10)}
 GENESIS = Header(bytes(32), 0, root(STATE, 1), EMPTY_ROOT)
 
 
-KILLS = repeats(100, 20)
+KILLS = repeats(100, 8)
 LONG = 300
 """Extrinsics of a block that takes long enough to be interrupted."""
 
@@ -143,6 +143,7 @@ print(sorted({"wasmtime", "zstandard"} & set(sys.modules)))
 """
 
 
+@pytest.mark.world
 def test_neither_the_node_nor_a_development_chain_loads_wasmtime() -> None:
     """Load wasmtime in the executor alone: node and development chain start without it."""
     done = subprocess.run([sys.executable, "-c", _NODE], cwd=ROOT, capture_output=True, text=True, check=True)

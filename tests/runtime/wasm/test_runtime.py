@@ -342,8 +342,8 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
                 runtime.call(function, b"", journal())
 
     sizes: list[int] = []
-    for _ in range(repeats(20, 8)):
-        for _ in range(repeats(250, 40)):
+    for _ in range(repeats(20, 6)):
+        for _ in range(repeats(250, 30)):
             some_calls()
         gc.collect()
         sizes.append(allocated())

@@ -86,6 +86,7 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
     assert "stopped" in screen.text
 
 
+@pytest.mark.world
 def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
     base, arguments = f"--base-path={tmp_path}/base", ("fills", "--follow", f"--lp-account={ACCOUNT}")
     with market(tmp_path) as place, live_lines(place, tmp_path, *arguments) as lines:

@@ -28,6 +28,8 @@ from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
 from tests.support.loops import LOOPS, Run
 from tests.support.sdk.orders import ladder, nonce
 
+pytestmark = pytest.mark.world
+
 
 def lost(call: SdkHttpCall) -> Unreachable:
     return Unreachable("the connection broke", url=call.url, sent=True, retryable=True)

@@ -204,6 +204,7 @@ class World:
         return live_node(folder, chain=chain, sync="light-rpc", network=network, brokers=())
 
 
+@pytest.mark.world
 async def test_clients_receive_one_step_over_the_missing_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

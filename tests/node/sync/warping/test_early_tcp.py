@@ -26,6 +26,8 @@ from cfnode.rpc.table.errors import UNSUPPORTED
 from tests.node.live import live_node, reach
 from tests.rpc.clients import Http
 
+pytestmark = pytest.mark.world
+
 ALICE = encode(Keypair.from_suri("//Alice").public)
 SYSTEM = "0x26aa394eea5630e07c48ae0c9558cef7"
 QUESTIONS: list[tuple[str, list[Any]]] = [
