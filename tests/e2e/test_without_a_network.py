@@ -100,7 +100,7 @@ def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess)
 
 
 def test_the_log_names_the_reason_for_waiting_and_retries_back_off(alone: NodeProcess) -> None:
-    """Log the reason for waiting, and double the wait before the next try."""
+    """Log why the node waits and when it tries again, ever later, and dial no boot node."""
     wait_until(lambda: f"Cannot reach {PEER}, next try in 10 s" in alone.log)
     assert f"Cannot reach {PEER}, next try in 5 s" in alone.log
     wait_until(lambda: "⏩ Waiting for peers (0 peers), best: #0" in alone.log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from cfnode.network.interface import PeerNetwork, RequestFailed, RequestLimits
+from cfnode.network.interface import RequestFailed, RequestLimits
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.requests import shout
@@ -145,9 +145,3 @@ async def test_of_two_connections_with_a_peer_the_newer_stays() -> None:
             await client.connect(address_of(server))
         assert len(client.peers) == len(server.peers) == 1
         assert await client.request(server.peer_id, "sync/2", b"still") == b"STILL"
-
-
-def test_the_service_implements_the_network_protocol() -> None:
-    """Assign the service to the type of a network, which mypy checks member by member."""
-    network: PeerNetwork = service(1)
-    assert network.peers == {}

@@ -13,7 +13,7 @@ import pytest
 
 from cfnode.core.scale import Composite, Variants
 from cfnode.core.scale.metadata import Metadata, decode_metadata
-from cfnode.core.scale.types import Array, Compact, Field, Primitive, Sequence, Tuple
+from cfnode.core.scale.types import Array, BitSequence, Compact, Field, Primitive, Sequence, Tuple
 from cfnode.devchain.runtime.executive import Executive
 from cfnode.devchain.runtime.releases import RELEASES
 from cfnode.devchain.runtime.runtime import DevRuntime
@@ -80,7 +80,7 @@ def contained(metadata: Metadata, number: int) -> Iterator[int]:
     elif isinstance(definition, Array):
         yield definition.type
     else:
-        assert isinstance(definition, Sequence | Compact | Primitive) or definition is not None
+        assert isinstance(definition, Sequence | Compact | Primitive | BitSequence)
 
 
 def is_boxed(field: Field) -> bool:

@@ -100,7 +100,7 @@ async def test_a_peer_that_sends_another_state_is_dropped_and_the_rest_finish_it
 async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Finish the download although a peer answers every request with its first piece."""
+    """Drop a peer that answers every request with its first piece, and finish with another one."""
     rig = await grown(make_rig, monkeypatch)
     first: list[bytes] = []
 
@@ -113,6 +113,8 @@ async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
     client.add("honest")
     await client.run()
     client.assert_same()
+    assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", reputation.BAD_PROOF)}
+    assert "liar" not in client.network.peers
 
 
 async def test_when_no_peer_has_the_state_a_newer_target_is_needed(
