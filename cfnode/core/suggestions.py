@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from functools import cached_property
 
 __all__ = ["NearNames", "closest", "did_you_mean", "or_sentence"]
 
@@ -32,15 +33,20 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
 class NearNames:
     """A fast look-up of the known name that differs by one letter, or in case and underscores only.
 
-    It takes microseconds. It serves names that strangers send: `closest` compares a name with each known one,
-    which takes milliseconds.
+    It takes microseconds, but for the first one, which makes the table. It serves names that strangers send:
+    `closest` compares a name with each known one, which takes milliseconds.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
-        self._by_form: dict[str, str] = {}
-        for name in known:
+        self._known = tuple(known)
+
+    @cached_property
+    def _by_form(self) -> dict[str, str]:
+        by_form: dict[str, str] = {}
+        for name in self._known:
             for form in _forms(_folded(name)):
-                self._by_form.setdefault(form, name)
+                by_form.setdefault(form, name)
+        return by_form
 
     def of(self, name: str) -> str | None:
         """Return the known name near to `name`, or None."""

@@ -8,6 +8,7 @@ a copy of books that the migrations have made, and all files share compiled stat
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
@@ -18,7 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 KEPT = 4
+SLOT = 300_000_000
+"""The slot of the block that a fork server makes."""
 FUNCTIONS = (
+    ("cfnode.devchain.authorities", "well_known"),
     ("cfnode.devchain.genesis", "dev_chain_spec"),
     ("cfnode.devchain.runtime.runtime", "development_runtime"),
     ("cfnode.node.chain.runtime_info", "_decode_and_compile"),
@@ -100,22 +104,31 @@ def place(path: Path, content: bytes) -> None:
 
 
 def prepare() -> None:
-    """Compute what a default development chain needs; after `remember`."""
-    from cfnode.core.scale import ByteCursor
+    """Compute what a default development chain needs, and what its first block compiles; after `remember`."""
+    from cfnode.core.aura import SLOT_MS, pre_runtime_item
+    from cfnode.core.scale import ByteCursor, encode_compact
     from cfnode.core.state import CODE
     from cfnode.devchain import spec
+    from cfnode.devchain.author import ACCOUNT_FUNDS_ATOMS
     from cfnode.devchain.runtime import runtime
     from cfnode.node.chain import runtime_info
+    from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
     from cfnode.runtime.journal import Journal
     from tests.runtime.memory_state import MemoryState
 
     state = MemoryState(dict(spec.load_spec(spec.DEVELOPMENT, None, ()).genesis.top))
     code = state.get(CODE)
     assert code is not None
-    version = (15).to_bytes(4, "little")
-    cursor = ByteCursor(
-        runtime.development_runtime(code).call("Metadata_metadata_at_version", version, Journal(state))
-    )
+    made = runtime.development_runtime(code)
+    cursor = ByteCursor(made.call("Metadata_metadata_at_version", (15).to_bytes(4, "little"), Journal(state)))
     assert cursor.boolean()
     runtime_info._decode_and_compile(cursor.bytes())
+    inherents = [
+        (b"timstap0", (SLOT * SLOT_MS).to_bytes(8, "little")),
+        (b"auraslot", SLOT.to_bytes(8, "little")),
+        (b"devfund0", encode_compact(1) + bytes(31) + b"\1" + ACCOUNT_FUNDS_ATOMS.to_bytes(16, "little")),
+    ]
+    order = BuildOrder(bytes(32), 1, (pre_runtime_item(SLOT),), inherents, [], 60.0)
+    block = build_block(made, Journal(state), order, time.monotonic)
+    execute_block(made, Journal(state), block.header, block.body)
     new_books()
