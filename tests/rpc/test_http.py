@@ -315,18 +315,6 @@ async def test_subscriptions_need_a_websocket() -> None:
         assert (await http.call("test_unsubscribeCount", "x"))["error"]["code"] == -32603
 
 
-async def test_an_upgrade_to_http2_is_not_taken_up() -> None:
-    """Stay with HTTP/1.1 when a client offers an upgrade, and refuse HTTP/2."""
-    async with served(ROWS) as port, Http(port) as http:
-        answer = await http.request(
-            "GET", "/health", upgrade="h2c", connection="Upgrade, HTTP2-Settings", http2_settings="AAMAAABk"
-        )
-        assert (answer.status, answer.json()["peers"]) == (200, 0)
-    async with served(ROWS) as port, Http(port) as http:
-        await http.stream.send_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        assert (await http.answer()).status == 505
-
-
 def test_a_readers_error_knows_its_parameter() -> None:
     """Keep the place of the parameter in a reader's error."""
     with pytest.raises(Misread, match="invalid value: integer `4294967296`, expected u32") as caught:

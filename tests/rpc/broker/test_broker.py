@@ -196,24 +196,6 @@ async def test_a_private_bitcoin_channel_opens_and_closes(instant: Served) -> No
     assert await instant.call("broker_closePrivateBtcChannel") == channel
 
 
-async def test_many_calls_at_once_get_nonces_of_their_own(instant: Served) -> None:
-    """Sign calls that come at once with nonces of their own."""
-    await instant.call("broker_registerAccount")
-    ids: list[int] = []
-
-    async def open_one() -> None:
-        async with instant.websocket() as ws:
-            answer = await ws.call(
-                "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 1, None, None, None, REFUND
-            )
-            ids.append(answer["result"]["channel_id"])
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(8):
-            nursery.start_soon(open_one)
-    assert len(set(ids)) == 8
-
-
 # The development chain's own methods
 
 

@@ -74,9 +74,11 @@ async def swap(served: Served) -> str:
 async def test_a_node_without_a_broker_key_logs_how_to_insert_one(
     make_served: MakeServed, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Say, in the log and in each answer, how to insert a missing broker key, except for unknown methods."""
+    """Say how to insert a missing broker key, in the log and in answers, and list no broker methods."""
     with caplog.at_level(logging.INFO, "cfnode.service"):
         served = await make_served(broker=False)
+    methods = (await served.call("rpc_methods"))["methods"]
+    assert not [name for name in methods if name.startswith("broker_")]
     for method in ("broker_register_account", "broker_registerAccount", "broker_subscribe_ingress_events"):
         error = await served.error(method)
         assert error == {"code": -32601, "message": "Method not found", "data": NO_KEY}

@@ -106,9 +106,11 @@ async def test_each_method_answers_from_the_pool_or_with_its_block(maker: Served
     assert 0.19 * ETHER < spent <= 0.2 * ETHER, "the withdrawal and the swap, less what the orders earned"
     assert (await open_orders(maker))["limit_orders"]["asks"] == []
     in_block = await answers(maker, "InBlock", table[1:])
+    example = recorded("lp_wait_result.tx_details.json")
     for answer in (*in_block.values(), *in_block["lp_cancel_all_orders"]):
         if isinstance(answer, dict):
-            assert list(answer["tx_details"]) == ["tx_hash", "response"]
+            assert list(answer) == list(example)
+            assert list(answer["tx_details"]) == list(example["tx_details"])
 
 
 @pytest.mark.parametrize("wait_for", ["Finalized", None, MISSING], ids=["named", "null", "left out"])

@@ -17,7 +17,7 @@ from cfnode.node.config import Config, NetworkConfig, RpcConfig
 from cfnode.rpc.methods import EVERYWHERE
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http
-from tests.rpc.conftest import ALICE, MakeServed, Served, config_for
+from tests.rpc.conftest import ALICE, Served, config_for
 
 
 async def test_a_node_returns_its_name_version_and_chain(served_node: Served) -> None:
@@ -110,16 +110,6 @@ async def test_rpc_methods_lists_every_name_sorted(served_node: Served) -> None:
     assert {"broker_registerAccount", "dev_newBlock", "chain_unsubscribeNewHead", "rpc_methods"} <= set(
         methods
     )
-
-
-async def test_without_a_broker_key_there_are_no_broker_methods(make_served: MakeServed) -> None:
-    """List no broker methods without a key, and say how to get one."""
-    served = await make_served(broker=False)
-    methods = (await served.call("rpc_methods"))["methods"]
-    assert not [name for name in methods if name.startswith("broker_")]
-    error = await served.error("broker_register_account")
-    assert (error["code"], error["message"]) == (-32601, "Method not found")
-    assert "cfnode key insert" in error["data"] or "--dev-broker" in error["data"]
 
 
 async def test_the_next_index_counts_what_waits_in_the_pool(served_node: Served) -> None:
