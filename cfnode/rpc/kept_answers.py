@@ -9,8 +9,7 @@ was being made during the change is not kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from cfnode.core.bounded import SizedCache
 from cfnode.serving.reply import SHARED_FROM, Part
@@ -30,14 +29,19 @@ Question = tuple[str, bytes]
 """The name of a method, and the text of its parameters."""
 
 
+class ChangingChain(Protocol):
+    """A chain, as far as answers depend on its changes."""
+
+    @property
+    def revision(self) -> int:
+        """A number that increases with each change."""
+
+
 class KeptAnswers:
-    """The texts of one server's answers.
+    """The texts of one server's answers; without a chain, no text is kept."""
 
-    `revision` increases with each change of the chain; without it, no text is kept.
-    """
-
-    def __init__(self, revision: Callable[[], int] | None = None) -> None:
-        self._revision = revision or _no_chain
+    def __init__(self, chain: ChangingChain | None = None) -> None:
+        self._chain = chain
         self._of = _NONE
         """The revision that the texts belong to."""
         self._texts = SizedCache[Question, bytes](MAX_KEPT_ANSWERS_BYTES, _cost)
@@ -50,12 +54,12 @@ class KeptAnswers:
     @property
     def revision(self) -> int:
         """The present revision of the chain."""
-        return self._revision()
+        return _NONE if self._chain is None else self._chain.revision
 
     def get(self, question: Question) -> Part | None:
         """Return the JSON text of the answer, if it is kept; a long one is shared by all answers with it."""
-        if self._of != self._revision():
-            return None  # nothing is kept where there is no chain
+        if self._chain is None or self._of != self._chain.revision:
+            return None
         text = self._texts.get(question)
         return memoryview(text) if text is not None and len(text) >= SHARED_FROM else text
 
@@ -64,7 +68,7 @@ class KeptAnswers:
 
         `revision`: that of the chain when the answer was begun.
         """
-        if revision == _NONE or revision != self._revision():
+        if revision == _NONE or revision != self.revision:
             return
         if len(text) > MAX_KEPT_ANSWER_BYTES or len(question[1]) > MAX_PARAMS:
             return
@@ -76,10 +80,6 @@ class KeptAnswers:
 
 def _cost(question: Question, text: bytes) -> int:
     return KEPT_ANSWER_COST_BYTES + len(question[1]) + len(text)
-
-
-def _no_chain() -> int:
-    return _NONE
 
 
 _NONE: Final = -1
