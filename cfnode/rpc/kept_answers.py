@@ -25,7 +25,7 @@ MAX_PARAMS: Final = 1024
 KEPT_ANSWER_COST_BYTES: Final = 400
 """Bytes of memory that an entry takes besides its texts."""
 
-Question = tuple[str, bytes]
+AnswerKey = tuple[str, bytes]
 """The name of a method, and the text of its parameters."""
 
 
@@ -44,7 +44,7 @@ class KeptAnswers:
         self._chain = chain
         self._of = _NONE
         """The revision that the texts belong to."""
-        self._texts = SizedCache[Question, bytes](MAX_KEPT_ANSWERS_BYTES, _cost)
+        self._texts = SizedCache[AnswerKey, bytes](MAX_KEPT_ANSWERS_BYTES, _cost)
 
     @property
     def size(self) -> int:
@@ -56,14 +56,14 @@ class KeptAnswers:
         """The present revision of the chain."""
         return _NONE if self._chain is None else self._chain.revision
 
-    def get(self, question: Question) -> Part | None:
+    def get(self, question: AnswerKey) -> Part | None:
         """Return the JSON text of the answer, if it is kept; a long one is shared by all answers with it."""
         if self._chain is None or self._of != self._chain.revision:
             return None
         text = self._texts.get(question)
         return memoryview(text) if text is not None and len(text) >= SHARED_FROM else text
 
-    def keep(self, question: Question, text: Part, revision: int) -> None:
+    def keep(self, question: AnswerKey, text: Part, revision: int) -> None:
         """Keep the text of an answer.
 
         `revision`: that of the chain when the answer was begun.
@@ -78,7 +78,7 @@ class KeptAnswers:
         self._texts.add(question, bytes(text))
 
 
-def _cost(question: Question, text: bytes) -> int:
+def _cost(question: AnswerKey, text: bytes) -> int:
     return KEPT_ANSWER_COST_BYTES + len(question[1]) + len(text)
 
 
