@@ -23,7 +23,6 @@ from cfnode.core.safe_text import printable
 __all__ = [
     "Answered",
     "Asked",
-    "Call",
     "Conversation",
     "Notified",
     "RequestRefused",
@@ -34,7 +33,7 @@ __all__ = [
     "with_data",
 ]
 
-Call = tuple[str, Sequence[Any]]
+MethodCall = tuple[str, Sequence[Any]]
 """Method and parameters."""
 Identity = int | str
 MAX_ERROR_TEXT: Final = 4_000
@@ -116,7 +115,7 @@ class Conversation:
         self._next = 1
         self._open: dict[int, range] = {}
 
-    def ask(self, calls: Sequence[Call]) -> Asked:
+    def ask(self, calls: Sequence[MethodCall]) -> Asked:
         """Return calls with their numbers, and expect one message with all their answers."""
         identities = range(self._next, self._next + len(calls))
         self._open[self._next] = identities

@@ -19,7 +19,7 @@ from cfnode.core.hashing import twox_128
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import TIMESTAMP_NOW
-from cfnode.ledger.client import Call, NodeClient
+from cfnode.ledger.client import MethodCall, NodeClient
 from cfnode.ledger.decoding import DecodedBlock, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
 
@@ -157,7 +157,7 @@ class ChainReader:
 
     async def raw_blocks(self, hashes: Sequence[str]) -> list[Any]:
         """Return header, events and time of each block, three answers of the node for one hash."""
-        calls: list[Call] = []
+        calls: list[MethodCall] = []
         for block in hashes:
             stored = (storage_call(key, block) for key in (_EVENTS, TIMESTAMP_NOW))
             calls += [("chain_getHeader", [block]), *stored]
@@ -264,6 +264,6 @@ class ChainReader:
         )
 
 
-def storage_call(key: bytes, block: str) -> Call:
+def storage_call(key: bytes, block: str) -> MethodCall:
     """Return the call that reads the value under a key in a block's state."""
     return "state_getStorage", [f"0x{key.hex()}", block]

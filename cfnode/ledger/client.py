@@ -17,12 +17,12 @@ from cfnode.core.access_refusals import TOKEN_OF_COMMAND, access_refusal
 from cfnode.core.bearer_token import authorization
 from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
-from cfnode.core.jsonrpc_client import Answered, Call, Conversation, Notified, RequestRefused, with_data
+from cfnode.core.jsonrpc_client import Answered, Conversation, MethodCall, Notified, RequestRefused, with_data
 from cfnode.core.safe_text import origin_of
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import AccessRefused, CallError, NodeAway, NodeError, NodeSlow, TooLarge
 
-__all__ = ["Call", "NodeClient", "connected", "origin_of"]
+__all__ = ["MethodCall", "NodeClient", "connected", "origin_of"]
 
 ANSWER_TIMEOUT_S = 60.0
 """Seconds for one answer."""
@@ -49,7 +49,7 @@ class NodeClient:
             raise answer
         return answer
 
-    async def batch(self, calls: Sequence[Call]) -> list[Any]:
+    async def batch(self, calls: Sequence[MethodCall]) -> list[Any]:
         """Send calls in one message, and return the result or the CallError of each. Raises NodeError."""
         asked = self._conversation.ask(calls)
         arrived, slot = self._waiting[asked.identities] = (trio.Event(), [])
@@ -154,7 +154,7 @@ def _ended(error: Broken, origin: str) -> NodeError:
     return kind(f"the connection to {origin} ended: {error}")
 
 
-def _results(answered: Answered, calls: Sequence[Call], origin: str) -> list[Any]:
+def _results(answered: Answered, calls: Sequence[MethodCall], origin: str) -> list[Any]:
     """Return the results in the order of their calls. Raises NodeError, TooLarge."""
     try:
         results = answered.outcomes()

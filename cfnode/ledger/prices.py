@@ -12,7 +12,7 @@ from typing import Any, Final
 from cfnode.core.assets import ASSETS
 from cfnode.core.foreign import ForeignError, hex_number
 from cfnode.ledger.chain import MAX_BATCH_CALLS
-from cfnode.ledger.client import Call, NodeClient
+from cfnode.ledger.client import MethodCall, NodeClient
 from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.errors import CallError
 from cfnode.swaps.events import Name
@@ -34,7 +34,7 @@ _MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")
 async def prices_of(client: NodeClient, blocks: Sequence[DecodedBlock]) -> dict[int, list[Price]]:
     """Return the prices of the assets that each block moves, by block number. Raises NodeError."""
     requested: list[tuple[int, str | None]] = []
-    calls: list[Call] = []
+    calls: list[MethodCall] = []
     for block in blocks:
         assets = _moved(block)
         if assets:

@@ -266,12 +266,12 @@ class RpcApp:
     def _counted(self) -> Iterator[None]:
         observer = self._dispatcher.observer
         if observer is not None:
-            observer.rpc_session_opened()
+            observer.session_opened()
         try:
             yield
         finally:
             if observer is not None:
-                observer.rpc_session_closed()
+                observer.session_closed()
 
     async def _end_when_revoked(
         self, scope: Scope, headers: dict[bytes, bytes], decision: AccessDecision, ending: trio.CancelScope

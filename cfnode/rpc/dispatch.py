@@ -188,9 +188,9 @@ class Dispatcher:
         except Exception as error:
             reply, is_error = self._failed(call, error), True
         if (observer := self.observer) is not None:
-            observer.rpc_call_started(client.protocol, row.name)
+            observer.call_started(client.protocol, row.name)
             seconds = perf_counter() - started
-            observer.rpc_call_finished(
+            observer.call_finished(
                 client.protocol, row.name, seconds, is_error=is_error, is_rate_limited=is_limited
             )
         return reply
@@ -241,11 +241,11 @@ class Dispatcher:
         row, observer = self._rows.get(call.method), self.observer
         if row is None or observer is None:
             return (await self._reply(row, call, client))[0]
-        observer.rpc_call_started(client.protocol, row.name)
+        observer.call_started(client.protocol, row.name)
         started = perf_counter()
         reply, is_error = await self._reply(row, call, client)
         seconds = perf_counter() - started
-        observer.rpc_call_finished(
+        observer.call_finished(
             client.protocol, row.name, seconds, is_error=is_error, is_rate_limited=is_limited
         )
         return reply

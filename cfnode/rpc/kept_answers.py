@@ -9,8 +9,7 @@ was being made during the change is not kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from cfnode.core.bounded import SizedCache
 from cfnode.serving.reply import SHARED_FROM, Part
@@ -26,21 +25,26 @@ MAX_PARAMS: Final = 1024
 KEPT_ANSWER_COST_BYTES: Final = 400
 """Bytes of memory that an entry takes besides its texts."""
 
-Question = tuple[str, bytes]
+AnswerKey = tuple[str, bytes]
 """The name of a method, and the text of its parameters."""
 
 
+class ChangingChain(Protocol):
+    """A chain, as far as answers depend on its changes."""
+
+    @property
+    def revision(self) -> int:
+        """A number that increases with each change."""
+
+
 class KeptAnswers:
-    """The texts of one server's answers.
+    """The texts of one server's answers; without a chain, no text is kept."""
 
-    `revision` increases with each change of the chain; without it, no text is kept.
-    """
-
-    def __init__(self, revision: Callable[[], int] | None = None) -> None:
-        self._revision = revision or _no_chain
+    def __init__(self, chain: ChangingChain | None = None) -> None:
+        self._chain = chain
         self._of = _NONE
         """The revision that the texts belong to."""
-        self._texts = SizedCache[Question, bytes](MAX_KEPT_ANSWERS_BYTES, _cost)
+        self._texts = SizedCache[AnswerKey, bytes](MAX_KEPT_ANSWERS_BYTES, _cost)
 
     @property
     def size(self) -> int:
@@ -50,21 +54,21 @@ class KeptAnswers:
     @property
     def revision(self) -> int:
         """The present revision of the chain."""
-        return self._revision()
+        return _NONE if self._chain is None else self._chain.revision
 
-    def get(self, question: Question) -> Part | None:
+    def get(self, question: AnswerKey) -> Part | None:
         """Return the JSON text of the answer, if it is kept; a long one is shared by all answers with it."""
-        if self._of != self._revision():
-            return None  # nothing is kept where there is no chain
+        if self._chain is None or self._of != self._chain.revision:
+            return None
         text = self._texts.get(question)
         return memoryview(text) if text is not None and len(text) >= SHARED_FROM else text
 
-    def keep(self, question: Question, text: Part, revision: int) -> None:
+    def keep(self, question: AnswerKey, text: Part, revision: int) -> None:
         """Keep the text of an answer.
 
         `revision`: that of the chain when the answer was begun.
         """
-        if revision == _NONE or revision != self._revision():
+        if revision == _NONE or revision != self.revision:
             return
         if len(text) > MAX_KEPT_ANSWER_BYTES or len(question[1]) > MAX_PARAMS:
             return
@@ -74,12 +78,8 @@ class KeptAnswers:
         self._texts.add(question, bytes(text))
 
 
-def _cost(question: Question, text: bytes) -> int:
+def _cost(question: AnswerKey, text: bytes) -> int:
     return KEPT_ANSWER_COST_BYTES + len(question[1]) + len(text)
-
-
-def _no_chain() -> int:
-    return _NONE
 
 
 _NONE: Final = -1

@@ -11,18 +11,18 @@ __all__ = ["Observer"]
 class Observer(Protocol):
     """An observer that counts calls and connections; `protocol` is `http` or `ws`."""
 
-    def rpc_call_started(self, protocol: str, method: str) -> None:
+    def call_started(self, protocol: str, method: str) -> None:
         """Count a call of a known method that starts."""
 
-    def rpc_call_finished(
+    def call_finished(
         self, protocol: str, method: str, seconds: float, *, is_error: bool, is_rate_limited: bool
     ) -> None:
         """Count a call that has been answered, and the seconds that it took."""
 
-    def rpc_session_opened(self) -> None:
+    def session_opened(self) -> None:
         """Count a WebSocket connection that opens."""
 
-    def rpc_session_closed(self) -> None:
+    def session_closed(self) -> None:
         """Count a WebSocket connection that has closed."""
 
     def watch_exposure(self, namespace: str, is_exposed: Callable[[], bool]) -> None:

@@ -66,8 +66,8 @@ async def serve(
         table_for(node, methods),
         config.rpc,
         absent=absent_for(node),
-        observer=node.metrics,
-        kept=KeptAnswers(lambda: node.chain.revision),
+        observer=node.metrics.rpc,
+        kept=KeptAnswers(node.chain),
         pages=pages,
         task_status=task_status,
     )

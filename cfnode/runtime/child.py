@@ -96,7 +96,7 @@ class Child:
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 raise await self._died() from error
 
-    async def receive(self) -> frames.Answer:
+    async def receive(self) -> frames.ExecutorAnswer:
         """Return the next message. Raises ExecutorDied.
 
         A receive that is cancelled loses nothing.

@@ -12,6 +12,7 @@ cannot be mistaken for that of another request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum, auto
 from itertools import accumulate
 
 import msgspec
@@ -24,14 +25,15 @@ __all__ = [
     "LENGTH_SIZE",
     "MAX_FRAME",
     "AddOverlay",
-    "Answer",
     "Assembly",
     "Build",
     "Built",
     "CallOrder",
     "Changed",
     "Execute",
+    "ExecutorAnswer",
     "Failed",
+    "FailureKind",
     "Order",
     "Output",
     "Piece",
@@ -154,11 +156,29 @@ class Built(msgspec.Struct, frozen=True, tag=True):
     root: bytes
 
 
+class FailureKind(IntEnum):
+    """The error of a request that failed."""
+
+    TRAP = auto()
+    DEADLINE = auto()
+    UNKNOWN_FUNCTION = auto()
+    UNSUPPORTED_CODE = auto()
+    BLOCK_REFUSED = auto()
+    MISSING_NODE = auto()
+    PROOF_REFUSED = auto()
+    UNKNOWN_BLOCK = auto()
+    STATE_DISCARDED = auto()
+    STORE_FAULT = auto()
+    OUT_OF_MEMORY = auto()
+    MESSAGE_TOO_LARGE = auto()
+    HOST_FAULT = auto()
+
+
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The request failed. `kind` names the error, `text` and `key` are its contents."""
+    """The request failed. `text` and `key` are the contents of its error."""
 
     id: int
-    kind: str
+    kind: FailureKind
     text: str
     key: bytes = b""
     child: bytes = b""
@@ -167,14 +187,14 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 Order = CallOrder | Execute | Build | AddOverlay | Rows
 Result = Output | Changed | Built
 """The message that ends an answer."""
-Answer = Ready | Piece | Rows | Result | Failed
+ExecutorAnswer = Ready | Piece | Rows | Result | Failed
 
 _ENCODER = msgspec.msgpack.Encoder()
 _ORDERS: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)
-_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
+_ANSWERS: msgspec.msgpack.Decoder[ExecutorAnswer] = msgspec.msgpack.Decoder(ExecutorAnswer)
 
 
-def encode_frame(message: Order | Answer) -> bytes:
+def encode_frame(message: Order | ExecutorAnswer) -> bytes:
     """Return the frame of a message. Raises ValueError where it is too large."""
     body = _ENCODER.encode(message)
     if len(body) > MAX_FRAME:
@@ -197,7 +217,7 @@ def decode_order(body: bytes | bytearray | memoryview) -> Order:
     return _ORDERS.decode(body)
 
 
-def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
+def decode_answer(body: bytes | bytearray | memoryview) -> ExecutorAnswer:
     """Decode a message from the executor. Raises msgspec.MsgspecError."""
     return _ANSWERS.decode(body)
 

@@ -22,7 +22,7 @@ def prove_call(runtime: Runtime, state: BlockState, function: str, args: bytes) 
     """Return the proof of everything that a call reads.
 
     A call that traps has a proof too: the peer's call then traps as well. Raises UnknownFunction, and
-    MessageTooLarge.
+    ExecutorMessageTooLarge.
     """
     recorder = Recorder(state)
     with suppress(RuntimeTrap):

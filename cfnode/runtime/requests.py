@@ -1,4 +1,4 @@
-"""Requests to an executor process, how their answers are read, and the errors of their failures."""
+"""Requests to an executor process, and how their answers are read."""
 
 from __future__ import annotations
 
@@ -10,23 +10,10 @@ import trio
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
-from cfnode.runtime.calls import (
-    BlockRefused,
-    BuiltBlock,
-    Deadline,
-    ExecutorMessageTooLarge,
-    HostFault,
-    Missing,
-    OutOfMemory,
-    ProofRefused,
-    RuntimeTrap,
-    StoreFault,
-    UnknownFunction,
-    UnsupportedCode,
-)
-from cfnode.store import StateDiscarded, UnknownBlock
+from cfnode.runtime.calls import BuiltBlock, HostFault
+from cfnode.runtime.failures import raised
 
-__all__ = ["AnyRequest", "ExecutorRequest", "built", "changes", "failure", "outputs"]
+__all__ = ["AnyRequest", "ExecutorRequest", "built", "changes", "outputs"]
 
 T = TypeVar("T")
 
@@ -114,7 +101,7 @@ class ExecutorRequest(Generic[T]):
     def conclude(self, end: frames.Result | frames.Failed, assembly: frames.Assembly) -> None:
         """Set the answer, or the failure, that the process reports."""
         if isinstance(end, frames.Failed):
-            self.fail(failure(end))
+            self.fail(raised(end))
             return
         try:
             self._outcome = (self._read(end, assembly),)
@@ -131,28 +118,3 @@ class ExecutorRequest(Generic[T]):
 
 AnyRequest = ExecutorRequest[Any]
 """A request whatever the type of its answer."""
-
-
-_BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
-    "RuntimeTrap": lambda failed: RuntimeTrap(failed.text),
-    "Deadline": lambda failed: Deadline(failed.text, float(failed.key)),
-    "UnknownFunction": lambda failed: UnknownFunction(failed.text),
-    "UnsupportedCode": lambda failed: UnsupportedCode(failed.text),
-    "BlockRefused": lambda failed: BlockRefused(failed.text),
-    "MissingNode": lambda failed: Missing(failed.key, failed.child),
-    "TrieError": lambda failed: ProofRefused(failed.text),
-    "ScaleError": lambda failed: RuntimeTrap(failed.text),
-    "UnknownBlock": lambda failed: UnknownBlock(failed.key),
-    "StateDiscarded": lambda failed: StateDiscarded(failed.key),
-    "StoreError": lambda failed: StoreFault(failed.text),
-    "StoreFault": lambda failed: StoreFault(failed.text),
-    "OutOfMemory": lambda failed: OutOfMemory(failed.text),
-    "MessageTooLarge": lambda failed: ExecutorMessageTooLarge(failed.text),
-    "HostFault": lambda failed: HostFault(failed.text),
-}
-
-
-def failure(failed: frames.Failed) -> Exception:
-    """Return the error that the executor process reported, as the node raises it."""
-    make = _BY_KIND.get(failed.kind)
-    return make(failed) if make else HostFault(f"{failed.kind}: {failed.text}")

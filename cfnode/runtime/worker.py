@@ -25,18 +25,15 @@ from itertools import chain
 from pathlib import Path
 
 from cfnode.core.header import DigestItem, Header
-from cfnode.core.scale import ByteCursor, ScaleError
+from cfnode.core.scale import ByteCursor
 from cfnode.core.state import CODE, BlockState
 from cfnode.core.trie import MissingNode, ProofState, TrieError, encode_proof
 from cfnode.runtime import frames
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
 from cfnode.runtime.calls import (
-    BlockRefused,
     BlockSource,
-    Deadline,
     ExecutorMessageTooLarge,
     HostFault,
-    LocalFault,
     OutOfMemory,
     Prepares,
     ProofSource,
@@ -44,14 +41,14 @@ from cfnode.runtime.calls import (
     RuntimeFactory,
     RuntimeTrap,
     StoreFault,
-    UnknownFunction,
     UnsupportedCode,
 )
+from cfnode.runtime.failures import REPORTED, reported
 from cfnode.runtime.imports import without_collection
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.proofs import prove_call
 from cfnode.runtime.shared_number import SharedNumber
-from cfnode.store import Overlay, StateDiscarded, StoreError, StoreReader, UnknownBlock
+from cfnode.store import Overlay, StoreReader
 
 __all__ = ["main"]
 
@@ -59,7 +56,7 @@ _PR_SET_PDEATHSIG = 1
 _KEPT_RUNTIMES = 2
 """The number of runtimes that are kept: a runtime and the one it was upgraded from."""
 
-Send = Callable[[Iterable[frames.Answer]], None]
+Send = Callable[[Iterable[frames.ExecutorAnswer]], None]
 
 
 class Worker:
@@ -86,10 +83,10 @@ class Worker:
                 self._progress.value = order.id
                 try:
                     self._answer(order)
-                except _ANSWERED as error:
-                    self._send([_failed(order.id, error)])
+                except REPORTED as error:
+                    self._send([reported(order.id, error)])
                 except MemoryError:
-                    self._send([_failed(order.id, OutOfMemory("no memory is left for the call"))])
+                    self._send([reported(order.id, OutOfMemory("no memory is left for the call"))])
                 self._progress.value = 0
                 self._runtime_for.prepare()
 
@@ -164,20 +161,6 @@ class _RuntimeCache:
             runtime.prepare()
 
 
-_ANSWERED = (
-    LocalFault,
-    RuntimeTrap,
-    UnknownFunction,
-    BlockRefused,
-    MissingNode,
-    TrieError,
-    ScaleError,
-    UnknownBlock,
-    StateDiscarded,
-    StoreError,
-)
-
-
 @contextmanager
 def _errors_as_traps() -> Iterator[None]:
     """Raise errors of a runtime written in Python as traps, as in WebAssembly: they fail one call.
@@ -188,7 +171,7 @@ def _errors_as_traps() -> Iterator[None]:
     """
     try:
         yield
-    except _ANSWERED:
+    except REPORTED:
         raise
     except MemoryError as error:
         raise OutOfMemory(f"no memory is left for the call{_location(error)}") from error
@@ -217,22 +200,6 @@ def _damage_as_store_fault(block: bytes) -> Iterator[None]:
         raise StoreFault(f"the state of block 0x{block.hex()} is damaged: {error}") from error
 
 
-def _failed(request: int, error: Exception) -> frames.Failed:
-    match error:
-        case MissingNode():
-            return frames.Failed(request, "MissingNode", str(error), error.key, error.child)
-        case UnknownBlock() | StateDiscarded():
-            return frames.Failed(request, type(error).__name__, str(error), error.block)
-        case Deadline():
-            return frames.Failed(request, "Deadline", error.function, repr(error.seconds).encode())
-        case UnknownFunction():
-            return frames.Failed(request, "UnknownFunction", error.function)
-        case StoreError():
-            return frames.Failed(request, "StoreError", str(error))
-        case _:
-            return frames.Failed(request, type(error).__name__, str(error))
-
-
 # --- the process
 
 
@@ -249,7 +216,7 @@ def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int)
     module, _, name = runtimes.partition(":")
     factory: RuntimeFactory = getattr(import_module(module), name)
 
-    def send(answers: Iterable[frames.Answer]) -> None:
+    def send(answers: Iterable[frames.ExecutorAnswer]) -> None:
         for buffer in frames.joined(map(_frame, answers)):
             connection.sendall(buffer)
 
@@ -260,7 +227,7 @@ def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int)
         worker.handle(frames.decode_order(orders.get()))
 
 
-def _frame(answer: frames.Answer) -> bytes:
+def _frame(answer: frames.ExecutorAnswer) -> bytes:
     """Return the frame of an answer. Raises MessageTooLarge."""
     try:
         return frames.encode_frame(answer)

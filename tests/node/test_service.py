@@ -244,8 +244,8 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
     async with live_node(tmp_path, dev=INSTANT, prometheus=prometheus) as node:
         await reach(node, 1)
         await wait_final(node, 1)
-        node.metrics.rpc_call_started("ws", "system_health")
-        node.metrics.rpc_call_finished("ws", "system_health", 0.001, is_error=False, is_rate_limited=False)
+        node.metrics.rpc.call_started("ws", "system_health")
+        node.metrics.rpc.call_finished("ws", "system_health", 0.001, is_error=False, is_rate_limited=False)
         text = (await http(port, request("GET /metrics"))).decode()
         head, _, body = text.partition("\r\n\r\n")
         status, _, fields = head.partition("\r\n")

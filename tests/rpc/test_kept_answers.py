@@ -28,11 +28,7 @@ class Revision:
     """A chain's revision."""
 
     def __init__(self) -> None:
-        self.now = 0
-
-    def __call__(self) -> int:
-        """Return the current revision."""
-        return self.now
+        self.revision = 0
 
 
 def test_a_text_is_kept_until_the_chain_changes() -> None:
@@ -43,7 +39,7 @@ def test_a_text_is_kept_until_the_chain_changes() -> None:
     assert kept.get(("m", b"[1]")) == b"7"
     assert kept.get(("m", b"[2]")) is None
     assert kept.get(("n", b"[1]")) is None
-    revision.now = 1
+    revision.revision = 1
     assert kept.get(("m", b"[1]")) is None
     kept.keep(("m", b"[1]"), b"7", 0)
     assert kept.get(("m", b"[1]")) is None, "it was made before the change"
@@ -127,7 +123,7 @@ async def test_a_question_is_answered_once_and_again_after_a_change(is_async: bo
     revision, made = Revision(), []
 
     def value(node: object) -> int:
-        made.append(revision.now)
+        made.append(revision.revision)
         return len(made)
 
     async def value_later(node: object) -> int:
@@ -141,7 +137,7 @@ async def test_a_question_is_answered_once_and_again_after_a_change(is_async: bo
         reply = await dispatcher.answer(asked("fixed"), RpcClient())
         assert reply.parts == (b'{"jsonrpc":"2.0","id":1,"result":1}',)
     assert dispatcher.answer_now(asked("fixed"), RpcClient()) is not None
-    revision.now = 1
+    revision.revision = 1
     if is_async:
         assert dispatcher.answer_now(asked("fixed"), RpcClient()) is None
     await dispatcher.answer(asked("fixed"), RpcClient())
@@ -156,9 +152,9 @@ async def test_an_answer_that_a_change_overtakes_is_not_kept() -> None:
     revision = Revision()
 
     async def value(node: object) -> int:
-        revision.now += 1  # a block comes while the answer is made
+        revision.revision += 1  # a block comes while the answer is made
         await trio.lowlevel.checkpoint()
-        return revision.now
+        return revision.revision
 
     table = Table([Method("fixed", value, fixed_by=FixedBy.STATE)])
     dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(revision))
@@ -201,7 +197,7 @@ async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
 
 async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_node: Served) -> None:
     """Answer a repeated cf_* call at once, until the next block."""
-    kept = KeptAnswers(lambda: served_node.node.chain.revision)
+    kept = KeptAnswers(served_node.node.chain)
     dispatcher = Dispatcher(served_node.node, Table([*CF, *MONITORING]), RpcConfig(), kept=kept)
     for method in (
         "cf_accounts",
@@ -220,7 +216,7 @@ async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_
 
 async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> None:
     """Keep no answer about an unknown block: it may come a moment later."""
-    kept = KeptAnswers(lambda: served_node.node.chain.revision)
+    kept = KeptAnswers(served_node.node.chain)
     dispatcher = Dispatcher(served_node.node, Table(rows()), RpcConfig(), kept=kept)
     for block, size in ((UNKNOWN, 0), ("0x" + served_node.node.chain.best.hash.hex(), 1)):
         text = b'{"jsonrpc":"2.0","id":1,"method":"chain_getHeader","params":["%b"]}' % block.encode()

@@ -18,7 +18,7 @@ TABLES = st.dictionaries(
 )
 
 
-def through(message: frames.Order | frames.Answer, decode: object) -> object:
+def through(message: frames.Order | frames.ExecutorAnswer, decode: object) -> object:
     """Return a message after it was encoded and decoded."""
     frame = frames.encode_frame(message)
     assert frames.frame_length(frame[: frames.LENGTH_SIZE]) == len(frame) - frames.LENGTH_SIZE
@@ -52,10 +52,10 @@ def test_orders_arrive_as_they_were_sent(order: frames.Order) -> None:
         frames.Output(1, [4], b"end"),
         frames.Changed(2, bytes(32)),
         frames.Built(3, b"header", [b"x"], [(bytes(32), "stale")], bytes(32)),
-        frames.Failed(4, "MissingNode", "text", b"key", b"child"),
+        frames.Failed(4, frames.FailureKind.MISSING_NODE, "text", b"key", b"child"),
     ],
 )
-def test_answers_arrive_as_they_were_sent(answer: frames.Answer) -> None:
+def test_answers_arrive_as_they_were_sent(answer: frames.ExecutorAnswer) -> None:
     """Encode each answer and decode it."""
     assert through(answer, frames.decode_answer) == answer
 

@@ -18,7 +18,7 @@ import trio
 
 from cfnode.flow.shared_work import SharedWork
 
-__all__ = ["Call", "CallCache"]
+__all__ = ["CallCache", "RuntimeCall"]
 
 MAX_CALL_CACHE_BYTES = 16 << 20
 """Bytes of calls and outputs that are kept."""
@@ -32,10 +32,10 @@ MAX_CALL_CACHE_BLOCKS = 16
 CALL_ENTRY_BYTES = 400
 """Bytes of memory that a kept output takes besides its content."""
 
-Call = tuple[str, bytes]
+RuntimeCall = tuple[str, bytes]
 """The name of a runtime API function, and its SCALE-encoded arguments."""
 
-Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
+Ask = Callable[[Sequence[RuntimeCall]], Awaitable[list[bytes]]]
 """A function that makes calls, and returns their outputs in order."""
 
 
@@ -52,13 +52,13 @@ class CallCache:
     """The outputs of runtime calls, by block."""
 
     def __init__(self) -> None:
-        self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
-        self._asking = SharedWork[tuple[bytes, Call], bytes]()
+        self._blocks: OrderedDict[bytes, dict[RuntimeCall, bytes]] = OrderedDict()
+        self._asking = SharedWork[tuple[bytes, RuntimeCall], bytes]()
         self._requests = set[_CallRequest]()
         self.size = 0
         """The number of bytes kept."""
 
-    async def all(self, block: bytes, calls: Sequence[Call], ask: Ask) -> list[bytes]:
+    async def all(self, block: bytes, calls: Sequence[RuntimeCall], ask: Ask) -> list[bytes]:
         """Return the outputs of calls on a block's state: kept ones, or those that `ask` returns now.
 
         Raise what `ask` raises.
@@ -67,7 +67,7 @@ class CallCache:
         outputs = self._kept(block, calls)
         if missing := [(block, call) for call in dict.fromkeys(calls) if call not in outputs]:
 
-            async def work(keys: Sequence[tuple[bytes, Call]]) -> list[bytes]:
+            async def work(keys: Sequence[tuple[bytes, RuntimeCall]]) -> list[bytes]:
                 return await self._ask(block, [call for _, call in keys], ask)
 
             computed = await self._asking.together(missing, work)
@@ -84,7 +84,7 @@ class CallCache:
         outputs = self._blocks.pop(block, {})
         self.size -= sum(_cost(call, output) for call, output in outputs.items())
 
-    async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> list[bytes]:
+    async def _ask(self, block: bytes, calls: Sequence[RuntimeCall], ask: Ask) -> list[bytes]:
         self._requests.add(request := _CallRequest(block))
         try:
             outputs = await ask(calls)
@@ -95,14 +95,14 @@ class CallCache:
                 self._keep(block, call, output)
         return outputs
 
-    def _kept(self, block: bytes, calls: Sequence[Call]) -> dict[Call, bytes]:
+    def _kept(self, block: bytes, calls: Sequence[RuntimeCall]) -> dict[RuntimeCall, bytes]:
         outputs = self._blocks.get(block)
         if outputs is None:
             return {}
         self._blocks.move_to_end(block)
         return {call: outputs[call] for call in calls if call in outputs}
 
-    def _keep(self, block: bytes, call: Call, output: bytes) -> None:
+    def _keep(self, block: bytes, call: RuntimeCall, output: bytes) -> None:
         cost = _cost(call, output)
         if cost > MAX_OUTPUT:
             return
@@ -115,5 +115,5 @@ class CallCache:
             self._evict(next(iter(self._blocks)))
 
 
-def _cost(call: Call, output: bytes) -> int:
+def _cost(call: RuntimeCall, output: bytes) -> int:
     return CALL_ENTRY_BYTES + len(call[1]) + len(output)

@@ -28,15 +28,15 @@ from cfnode.node.threads import convert_in_thread
 __all__ = [
     "LARGE_ANSWER",
     "ApiAnswer",
+    "ApiCall",
     "ApiMissing",
     "ApiRefused",
     "ApiReturnedNone",
-    "Question",
     "ask",
     "ask_all",
 ]
 
-Question = tuple[str, Mapping[str, Any]]
+ApiCall = tuple[str, Mapping[str, Any]]
 """A function (`CustomRuntimeApi_cf_…`) and its arguments by name."""
 
 LARGE_ANSWER: Final = 32 * 1024
@@ -63,7 +63,7 @@ async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[
     return answer
 
 
-async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
+async def ask_all(chain: ChainView, block: bytes, questions: Sequence[ApiCall]) -> list[ApiAnswer]:
     """Return the answers to one or more calls at a block, in their order.
 
     Raise ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, BlockState
-from cfnode.node.chain.call_cache import Call, CallCache
+from cfnode.node.chain.call_cache import CallCache, RuntimeCall
 from cfnode.node.threads import read_in_thread
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
@@ -95,7 +95,7 @@ class States:
 
         return await read_in_thread(work)
 
-    async def call_all(self, block: bytes, calls: Sequence[Call]) -> list[bytes]:
+    async def call_all(self, block: bytes, calls: Sequence[RuntimeCall]) -> list[bytes]:
         """Return the outputs of calls (function, args) on a block's state, each made once (`call_cache`).
 
         Raise UnknownBlock, StateDiscarded or RuntimeCallError.
@@ -103,7 +103,7 @@ class States:
         remote = self.remote_for(block)
         if remote is None:
 
-            async def ask(missing: Sequence[Call]) -> list[bytes]:
+            async def ask(missing: Sequence[RuntimeCall]) -> list[bytes]:
                 return await self.executor.call_all(BlockSource(block), missing)
 
             if not self._store.has_state(block):
@@ -111,7 +111,7 @@ class States:
                 return await ask(calls)  # the executor knows why; an earlier question may still get an output
             return await self._calls.all(block, calls, ask)
 
-        async def ask_peers(missing: Sequence[Call]) -> list[bytes]:
+        async def ask_peers(missing: Sequence[RuntimeCall]) -> list[bytes]:
             outputs = await remote.call_all(missing)
             self.answered_with_proof += len(missing)
             return outputs

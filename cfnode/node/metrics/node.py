@@ -65,7 +65,8 @@ class NodeMetrics:
         liveness: Liveness,
     ) -> None:
         self._registry = MetricsRegistry(identity.chain)
-        self._rpc = RpcMetrics(self._registry)
+        self.rpc = RpcMetrics(self._registry)
+        """The counts of JSON-RPC, which its server keeps."""
         self._broker: AccountMetrics[BrokerFigures] | None = None
         self._provider: AccountMetrics[ProviderFigures] | None = None
         self._chain, self._sync = chain, sync
@@ -93,24 +94,6 @@ class NodeMetrics:
 
     # --- what other parts of the node report
 
-    def rpc_call_started(self, protocol: str, method: str) -> None:
-        """Count the start of a JSON-RPC call; `protocol` is `http` or `ws`, `method` a known name."""
-        self._rpc.call_started(protocol, method)
-
-    def rpc_call_finished(
-        self, protocol: str, method: str, seconds: float, *, is_error: bool, is_rate_limited: bool
-    ) -> None:
-        """Count the answer of a JSON-RPC call. `is_rate_limited`: it had to wait for the rate limit."""
-        self._rpc.call_finished(protocol, method, seconds, is_error=is_error, is_rate_limited=is_rate_limited)
-
-    def rpc_session_opened(self) -> None:
-        """Count a new WebSocket connection."""
-        self._rpc.session_opened()
-
-    def rpc_session_closed(self) -> None:
-        """Count the end of a WebSocket connection."""
-        self._rpc.session_closed()
-
     def block_proposed(self, seconds: float, transactions: int) -> None:
         """Count a block that this node has built in `seconds`, with `transactions` extrinsics."""
         if self._proposals is not None:
@@ -118,10 +101,6 @@ class NodeMetrics:
         self._last_proposal = transactions
 
     # --- what is known only once the node is complete
-
-    def watch_exposure(self, namespace: str, is_exposed: Callable[[], bool]) -> None:
-        """Export whether strangers may use the methods of a signing account: `broker` or `lp`."""
-        self._registry.read(f"cfnode_rpc_{namespace}_exposed", is_exposed)
 
     def watch_readiness(self, is_ready: Callable[[], bool]) -> None:
         """Export whether the node is ready for clients."""

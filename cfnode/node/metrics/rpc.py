@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import Counter, Histogram
 
 from cfnode.node.metrics.registry import MetricsRegistry
@@ -59,3 +61,7 @@ class RpcMetrics:
     def session_closed(self) -> None:
         """Count the end of a WebSocket connection."""
         self._closed.inc()
+
+    def watch_exposure(self, namespace: str, is_exposed: Callable[[], bool]) -> None:
+        """Export whether strangers may use the methods of a signing account: `broker` or `lp`."""
+        self._registry.read(f"cfnode_rpc_{namespace}_exposed", is_exposed)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.bounded import BoundedDict
-from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
+from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiCall, ApiMissing, ask, ask_all
 from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
@@ -105,7 +105,7 @@ async def answer(node: Node, block: bytes, function: str, arguments: Arguments) 
         return await ask(node.chain, block, function, arguments)
 
 
-async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
+async def answers(node: Node, block: bytes, questions: Sequence[ApiCall]) -> list[ApiAnswer]:
     """Return the answers of runtime APIs to questions at one block, in batches of MAX_QUESTIONS_PER_MESSAGE.
 
     The number of queued calls is limited.

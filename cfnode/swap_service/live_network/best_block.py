@@ -21,7 +21,7 @@ from cfnode.core.scale.metadata import ApiFunction, Metadata, decode_metadata
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.flow.shared_work import SharedWork
 from cfnode.ledger.chain import storage_call
-from cfnode.ledger.client import Call
+from cfnode.ledger.client import MethodCall
 from cfnode.ledger.errors import CallError, NodeError
 from cfnode.swap_service.live_network.link import NodeLink
 from cfnode.swap_service.source import ApiCall
@@ -30,7 +30,7 @@ __all__ = ["LiveBlock", "NodeReader"]
 
 MAX_METADATA: Final = 4
 """Most runtimes whose metadata is cached."""
-_BEST: Final[Call] = ("chain_getBlockHash", [])
+_BEST: Final[MethodCall] = ("chain_getBlockHash", [])
 _V15: Final = (15).to_bytes(4, "little")
 
 
@@ -71,7 +71,7 @@ class NodeReader:
 
     async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:
         """Return the SCALE bytes of runtime APIs' answers, by function and arguments. Raises NodeError."""
-        state_calls: list[Call] = [
+        state_calls: list[MethodCall] = [
             ("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls
         ]
         return [_bytes(answer, self.link.origin) for answer in await self._answers(*state_calls)]
@@ -86,7 +86,7 @@ class NodeReader:
             raise NodeError(f"{self.link.origin} sent malformed metadata: {error}") from None
         raise NodeError(f"the runtime of {self.link.origin} does not describe its APIs (metadata V15)")
 
-    async def _answers(self, *calls: Call) -> list[Any]:
+    async def _answers(self, *calls: MethodCall) -> list[Any]:
         answers = await self.link.batch(calls)
         for answer in answers:
             if isinstance(answer, CallError):

@@ -15,7 +15,7 @@ import trio
 
 from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.chain import ChainReader
-from cfnode.ledger.client import Call, NodeClient, connected, origin_of
+from cfnode.ledger.client import MethodCall, NodeClient, connected, origin_of
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.updates import Updates
 
@@ -93,7 +93,9 @@ class NodeLink:
             raise answer
         return answer
 
-    async def batch(self, calls: Sequence[Call], *, within_s: float = NODE_ANSWER_TIMEOUT_S) -> list[Any]:
+    async def batch(
+        self, calls: Sequence[MethodCall], *, within_s: float = NODE_ANSWER_TIMEOUT_S
+    ) -> list[Any]:
         """Return the result, or the CallError, of each call.
 
         Raises NodeError, or NotConnected if nothing was sent.

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from cfnode.node.chain import call_cache as module
-from cfnode.node.chain.call_cache import Call, CallCache
+from cfnode.node.chain.call_cache import CallCache, RuntimeCall
 from tests.node.mini import Rig
 
 A, B, C = (("api", bytes([index])) for index in range(3))
@@ -19,11 +19,11 @@ class Runtime:
     """CallCache with the call's arguments, after a turn, and records what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Call] = []
+        self.asked: list[RuntimeCall] = []
         self.fails = 0
         self.output = b""
 
-    async def __call__(self, calls: Sequence[Call]) -> list[bytes]:
+    async def __call__(self, calls: Sequence[RuntimeCall]) -> list[bytes]:
         """Record the calls, and return their outputs after a moment."""
         self.asked += calls
         await trio.sleep(0.01)
@@ -50,7 +50,7 @@ async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
     cache, runtime = CallCache(), Runtime()
     outputs: list[list[bytes]] = []
 
-    async def client(calls: Sequence[Call]) -> None:
+    async def client(calls: Sequence[RuntimeCall]) -> None:
         outputs.append(await cache.all(b"one", calls, runtime))
 
     async with trio.open_nursery() as nursery:
@@ -69,7 +69,7 @@ async def test_an_error_reaches_all_who_wait_for_it_at_once_and_is_not_kept(
     runtime.fails = 1
     failed_at: list[float] = []
 
-    async def client(calls: Sequence[Call]) -> None:
+    async def client(calls: Sequence[RuntimeCall]) -> None:
         with pytest.raises(ValueError, match="trapped"):
             await cache.all(b"one", calls, runtime)
         failed_at.append(trio.current_time() - began)
@@ -157,10 +157,10 @@ async def test_an_output_of_a_state_that_is_discarded_meanwhile_is_not_kept(
 async def test_two_clients_of_a_chain_cost_the_runtime_one_call(rig: Rig) -> None:
     """Cost the runtime one call for several clients of a chain."""
     block = await rig.block()
-    calls: list[Sequence[Call]] = []
+    calls: list[Sequence[RuntimeCall]] = []
     made = rig.executor.call_all
 
-    async def counted(at: object, batch: Sequence[Call]) -> list[bytes]:
+    async def counted(at: object, batch: Sequence[RuntimeCall]) -> list[bytes]:
         calls.append(batch)
         return await made(at, batch)
 

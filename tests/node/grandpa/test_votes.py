@@ -30,7 +30,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.interface import ProtocolOpened, Received
 from cfnode.node.asking import reputation
-from cfnode.node.chain.call_cache import Call
+from cfnode.node.chain.call_cache import RuntimeCall
 from cfnode.node.grandpa.neighbors import MIN_NEIGHBOR_REPEAT_S, Neighbors
 from cfnode.node.grandpa.round_catch_up import ANSWER_INTERVAL_S, WAIT_FOR_COMMIT_S
 from cfnode.node.grandpa.vote_queue import MAX_VOTE_BATCH, TURN_AFTER_BAD_VOTE_S
@@ -446,7 +446,7 @@ async def test_votes_that_wait_when_the_chain_is_reverted_are_dropped(
     finality, executor, known = light.sync.finality, light.rig.executor, trio.Event()
     make = executor.call_all
 
-    async def made_later(at: StateSource, calls: Sequence[Call]) -> list[bytes]:
+    async def made_later(at: StateSource, calls: Sequence[RuntimeCall]) -> list[bytes]:
         await known.wait()  # the authorities are not known again at once
         return list(await make(at, calls))
 

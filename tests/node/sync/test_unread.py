@@ -12,7 +12,7 @@ from cfnode.core.grandpa import NeighborPacket
 from cfnode.core.wire.transactions import decode_transactions, encode_transactions
 from cfnode.network.interface import Received
 from cfnode.network.notifications import Notifications
-from cfnode.node.chain.call_cache import Call
+from cfnode.node.chain.call_cache import RuntimeCall
 from cfnode.node.pool.transaction import PoolTransaction
 from cfnode.node.sync import transactions
 from cfnode.runtime.calls import StateSource
@@ -55,7 +55,7 @@ async def test_transactions_are_validated_several_at_a_time(
     """One after the other, a call of 20 ms would let a peer's transactions wait for longer and longer."""
     make, count = light.rig.executor.call_all, 600
 
-    async def make_slowly(at: StateSource, calls: Sequence[Call]) -> list[bytes]:
+    async def make_slowly(at: StateSource, calls: Sequence[RuntimeCall]) -> list[bytes]:
         await trio.sleep(0.02)
         return list(await make(at, calls))
 

@@ -29,7 +29,7 @@ from cfnode.devchain.swaps.source import _IndexedSwaps
 from cfnode.ledger.balances import chain_balances, compare
 from cfnode.ledger.books import ALL_ACCOUNTS, Books
 from cfnode.ledger.chain import ChainReader, Head
-from cfnode.ledger.client import Call
+from cfnode.ledger.client import MethodCall
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.day_totals import add_totals, totals_of
 from cfnode.ledger.decoding import DecodedBlock
@@ -500,7 +500,7 @@ class _Reader(ChainReader):
             key = state.next_key(key)
         return keys
 
-    async def batch(self, calls: Sequence[Call]) -> list[Any]:
+    async def batch(self, calls: Sequence[MethodCall]) -> list[Any]:
         """Answer without `cf_account_info`: what brokers have earned is compared as their balance."""
         return [CallError(method, -32601, "Method not found") for method, _ in calls]
 

@@ -9,11 +9,10 @@ fair turns (`serve_limits.py`): an answer may be megabytes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError, blocks, light, state, warp
-from cfnode.network.interface import PeerNetwork, RequestLimits
+from cfnode.network.interface import PeerNetwork, RequestHandler, RequestLimits
 from cfnode.node.asking import reputation
 from cfnode.node.chain.chain import NodeChain
 from cfnode.node.sync.serving.repeats import Repeats
@@ -44,8 +43,6 @@ MAX_PEER_CALLS = 1
 """Runtime calls of all peers together in the executor at a time: our own clients come first, and wait for one
 such call at most."""
 
-Answer = Callable[[str, bytes], Awaitable[bytes | None]]
-
 
 class SyncServer:
     """The server of requests about the chain. `declare` it before the network runs."""
@@ -62,7 +59,7 @@ class SyncServer:
 
     def declare(self) -> None:
         """Register the protocols and their handlers with the network."""
-        answers: dict[str, Answer] = {
+        answers: dict[str, RequestHandler] = {
             blocks.SUFFIX: self._blocks.answer,
             warp.SUFFIX: self._warp,
             state.SUFFIX: self._state,
@@ -71,7 +68,7 @@ class SyncServer:
         for suffix, answer in answers.items():
             self._network.serve_requests(suffix, self._guarded(suffix, answer), SERVED_REQUEST_LIMITS[suffix])
 
-    def _guarded(self, suffix: str, answer: Answer) -> Answer:
+    def _guarded(self, suffix: str, answer: RequestHandler) -> RequestHandler:
         """Return the handler with its errors mapped: a malformed request is charged, missing data refused."""
 
         async def guarded(peer: str, data: bytes) -> bytes | None:
