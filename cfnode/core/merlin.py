@@ -9,6 +9,8 @@ signatures that are the same each time (`repeatable`).
 
 from __future__ import annotations
 
+from struct import Struct
+
 __all__ = ["Transcript"]
 
 RATE = 166  # STROBE-128 bytes a block: 200 - 2 · 16 - 2
@@ -45,7 +47,7 @@ class Transcript:
         """Draw `length` bytes that depend on everything absorbed so far."""
         self._frame(label, length)
         self._begin_operation(INBOUND | APPLICATION | CIPHER)
-        return bytes(self._squeeze_byte() for _ in range(length))
+        return self._squeeze(length)
 
     def _frame(self, label: bytes, length: int) -> None:
         self._operate(META | APPLICATION, label)
@@ -62,18 +64,27 @@ class Transcript:
             self._permute()
 
     def _absorb(self, data: bytes) -> None:
-        for byte in data:
-            self._state[self._position] ^= byte
-            self._advance()
+        taken = 0
+        while taken < len(data):
+            part = data[taken : taken + RATE - self._position]
+            taken += len(part)
+            place = slice(self._position, self._position + len(part))
+            mixed = int.from_bytes(self._state[place], "little") ^ int.from_bytes(part, "little")
+            self._state[place] = mixed.to_bytes(len(part), "little")
+            self._advance(len(part))
 
-    def _squeeze_byte(self) -> int:
-        byte = self._state[self._position]
-        self._state[self._position] = 0
-        self._advance()
-        return byte
+    def _squeeze(self, length: int) -> bytes:
+        drawn = b""
+        while len(drawn) < length:
+            end = min(RATE, self._position + length - len(drawn))
+            place = slice(self._position, end)
+            drawn += self._state[place]
+            self._state[place] = bytes(end - self._position)
+            self._advance(end - self._position)
+        return drawn
 
-    def _advance(self) -> None:
-        self._position += 1
+    def _advance(self, count: int) -> None:
+        self._position += count
         if self._position == RATE:
             self._permute()
 
@@ -100,36 +111,47 @@ def _round_constants() -> tuple[int, ...]:
     return tuple(constants)
 
 
-def _path() -> tuple[tuple[int, int], ...]:
-    """Return (lane, rotation) along the 24 steps of rho and pi (FIPS 202, 3.2.2 and 3.2.3)."""
-    x, y, rotation, steps = 1, 0, 0, []
+def _steps() -> tuple[tuple[int, int, int, int], ...]:
+    """Return where the lanes come from in the steps rho and pi (FIPS 202, 3.2.2 and 3.2.3).
+
+    For each lane these are: the lane before, its column, and its rotations to the left and to the right.
+    """
+    x, y, rotation = 1, 0, 0
+    origins = {0: (0, 0)}
     for t in range(24):
-        rotation += t + 1
-        x, y = y, (2 * x + 3 * y) % 5
-        steps.append((x + 5 * y, rotation % 64))
-    return tuple(steps)
+        rotation = (rotation + t + 1) % 64
+        origin, x, y = x + 5 * y, y, (2 * x + 3 * y) % 5
+        origins[x + 5 * y] = origin, rotation
+    return tuple((lane, lane % 5, left, 64 - left) for lane, left in (origins[i] for i in range(LANES)))
 
 
 ROUND_CONSTANTS = _round_constants()
-PATH = _path()
-
-
-def _rotate(lane: int, by: int) -> int:
-    return (lane << by | lane >> (64 - by)) & MASK
+STEPS = _steps()
+WORDS = Struct(f"<{LANES}Q")
 
 
 def _keccak_f(state: bytes) -> bytes:
-    """Return the permutation Keccak-f[1600] (FIPS 202) of 200 bytes."""
-    a = [int.from_bytes(state[8 * i : 8 * i + 8], "little") for i in range(LANES)]
+    """Return the permutation Keccak-f[1600] (FIPS 202) of 200 bytes.
+
+    A development chain needs it several times a block; so the steps are written for few operations.
+    """
+    a = list(WORDS.unpack(state))
     for constant in ROUND_CONSTANTS:
-        c = [a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20] for x in range(5)]
-        d = [c[x - 1] ^ _rotate(c[(x + 1) % 5], 1) for x in range(5)]
-        a = [lane ^ d[i % 5] for i, lane in enumerate(a)]
-        carried = a[1]
-        for lane, rotation in PATH:
-            carried, a[lane] = a[lane], _rotate(carried, rotation)
+        c0, c1, c2, c3, c4 = (
+            a0 ^ a1 ^ a2 ^ a3 ^ a4
+            for a0, a1, a2, a3, a4 in zip(a[:5], a[5:10], a[10:15], a[15:20], a[20:], strict=True)
+        )
+        d = (
+            c4 ^ (c1 << 1 & MASK | c1 >> 63),
+            c0 ^ (c2 << 1 & MASK | c2 >> 63),
+            c1 ^ (c3 << 1 & MASK | c3 >> 63),
+            c2 ^ (c4 << 1 & MASK | c4 >> 63),
+            c3 ^ (c0 << 1 & MASK | c0 >> 63),
+        )
+        mixed = [((lane := a[i] ^ d[x]) << left | lane >> right) & MASK for i, x, left, right in STEPS]
+        a.clear()
         for y in range(0, LANES, 5):
-            row = a[y : y + 5]
-            a[y : y + 5] = [row[x] ^ (~row[(x + 1) % 5] & MASK & row[(x + 2) % 5]) for x in range(5)]
+            p, q, r, s, t = mixed[y : y + 5]
+            a += p ^ (~q & r), q ^ (~r & s), r ^ (~s & t), s ^ (~t & p), t ^ (~p & q)
         a[0] ^= constant
-    return b"".join(lane.to_bytes(8, "little") for lane in a)
+    return WORDS.pack(*a)

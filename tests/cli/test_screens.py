@@ -324,6 +324,7 @@ def walk_the_keys(terminal: Terminal, folder: Path) -> None:
     terminal("key", "inspect-node-key", f"--file={folder / 'node_key'}")
 
 
+@pytest.mark.world
 @pytest.mark.parametrize(
     "place",
     [

@@ -42,6 +42,7 @@ async def test_what_channels_cost_is_in_the_books_and_agrees_with_the_chain(tmp_
     assert [(row["account"], row["credit"], row["amount"]) for row in held] == [(broker, False, FEE)] * 2
 
 
+@pytest.mark.world
 async def test_a_difference_is_logged_and_noted_while_following(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -100,6 +100,7 @@ async def test_a_connection_that_breaks_anywhere_is_made_again(
     assert dump(books) == dump(fresh)
 
 
+@pytest.mark.world
 async def test_a_node_behind_the_books_is_waited_for_and_another_chain_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -221,6 +222,7 @@ async def test_a_full_disk_in_the_middle_loses_nothing(
     assert dump(books) == dump(fresh)
 
 
+@pytest.mark.world
 def test_a_migration_that_is_killed_anywhere_is_done_again(make_database: MakeDatabase) -> None:
     database, config = make_database(), _alembic()
     with database.writing() as connection:

@@ -86,6 +86,7 @@ async def test_a_changed_a_missing_and_an_added_row_are_found(day: Day, make_dat
     }
 
 
+@pytest.mark.world
 def test_the_command(day: Day, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)

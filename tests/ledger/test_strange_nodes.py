@@ -162,6 +162,7 @@ async def test_keys_have_a_maximum_and_an_order() -> None:
     assert "more than 400 entries" in text
 
 
+@pytest.mark.world
 @settings(max_examples=examples(150))
 @given(answers=st.lists(JSON, min_size=1, max_size=4))
 def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]) -> None:

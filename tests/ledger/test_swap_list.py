@@ -88,6 +88,7 @@ def test_a_message_that_expired_before_it_was_sent_is_among_the_expired(make_dat
     }
 
 
+@pytest.mark.world
 async def test_pages_and_records_are_those_of_the_report(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,7 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
         body = json.loads(change["body"])
         assert (body["request"], body["state"]) == (change["request"], change["state"])
         assert body["swap"]["input"].isdigit()
-    for number in range(day.head, 0, -repeats(1, 4)):
+    for number in range(day.head, 0, -repeats(1, 12)):
         Books(database).go_back(number + 1)
         newest = {
             change["request"]: change["state"] for change in stored_changes if change["block"] <= number

@@ -302,6 +302,7 @@ async def http(port: int, request: bytes) -> bytes:
         return answer
 
 
+@pytest.mark.world
 async def test_a_killed_executor_costs_nothing_but_time(tmp_path: Path) -> None:
     """Lose no block when the executor is killed five times."""
     async with live_node(tmp_path, dev=DevConfig(seal="slots", block_time=50)) as node:

@@ -61,6 +61,7 @@ async def test_blocks_before_and_after_an_upgrade_are_answered_by_their_own_runt
     assert (await instant.error("dev_upgrade", "2.2.8"))["code"] == -32602
 
 
+@pytest.mark.world
 async def test_a_broker_goes_on_across_an_upgrade_to_2_3_and_swaps_on_bsc(instant: Served) -> None:
     """Keep a broker working across an upgrade to 2.3, and swap on the chain that it brings."""
     await instant.call("broker_registerAccount")

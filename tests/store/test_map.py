@@ -56,6 +56,7 @@ print(get(database, b"row 11") == bytes(8 << 20), database.map_size)
 """
 
 
+@pytest.mark.world
 @pytest.mark.parametrize("limit", [1 << 30, 1 << 36])
 def test_where_the_address_space_is_limited_the_map_is_small_and_grows(tmp_path: Path, limit: int) -> None:
     """Begin with a small map that grows where the address space is limited."""

@@ -112,7 +112,7 @@ def reading(path: Path) -> Iterator[Reader]:
         yield reader
 
 
-@pytest.mark.parametrize("mode", ["sync", "nosync"])
+@pytest.mark.parametrize("mode", [pytest.param("sync", marks=pytest.mark.world), "nosync"])
 def test_a_writer_killed_again_and_again_never_leaves_half_a_block(tmp_path: Path, mode: str) -> None:
     """Leave whole blocks only, however often the writer is killed, and all that it has reported as final."""
     value = bytes(1_600)

@@ -149,6 +149,7 @@ def test_a_block_with_more_changes_than_the_bound_is_spilled_at_once(tmp_path: P
     store.close()
 
 
+@pytest.mark.world
 def test_the_file_stops_growing_once_the_windows_are_full(tmp_path: Path) -> None:
     """Stop growing once the windows are full: pruned pages are used again."""
     store = Store.open(tmp_path, pruning=Pruning(16, 16), sync=False)

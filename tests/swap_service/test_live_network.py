@@ -19,6 +19,8 @@ from tests.support.swap_service.chains import another_chain
 from tests.swap_service.live import HTTP, Service, running_service
 from tests.swap_service.partners import books_of, followed
 
+pytestmark = pytest.mark.world
+
 BITCOIN = 10**8
 PAIR = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH"}
 TERMS = {"retryDurationBlocks": 10, "refundAddress": BTC_ADDRESS, "minPriceX128": "0"}

@@ -333,6 +333,7 @@ async def test_after_a_reorganisation_of_five_the_statuses_cover_both_branches(r
     assert rig.read("who") == "old"
 
 
+@pytest.mark.world
 async def test_without_finality_the_watch_times_out_after_512_blocks(rig: Rig) -> None:
     """Time out a watch after 512 blocks without finality."""
     watch = await rig.pool.submit_and_watch(tx("alice", 0))

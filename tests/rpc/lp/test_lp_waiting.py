@@ -113,7 +113,15 @@ async def test_each_method_answers_from_the_pool_or_with_its_block(maker: Served
             assert list(answer["tx_details"]) == list(example["tx_details"])
 
 
-@pytest.mark.parametrize("wait_for", ["Finalized", None, MISSING], ids=["named", "null", "left out"])
+@pytest.mark.parametrize(
+    "wait_for",
+    [
+        pytest.param("Finalized", marks=pytest.mark.world),
+        pytest.param(None, marks=pytest.mark.world),
+        MISSING,
+    ],
+    ids=["named", "null", "left out"],
+)
 async def test_each_method_waits_for_finality_by_default(maker: Served, wait_for: object) -> None:
     """Wait for finality by default, whether `wait_for` is named, null or left out."""
     table = steps(await tick_of(maker))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cfnode.core import ss58
 from tests.rpc.scenarios.books import GAS, GATEWAY, NETWORK, POOLS, USER
 from tests.rpc.scenarios.happenings import (
@@ -98,6 +100,7 @@ async def test_a_channels_end(story: Story) -> None:
     await story.closes({})
 
 
+@pytest.mark.world
 async def test_a_private_bitcoin_channel(story: Story) -> None:
     """Bond FLIP for a private Bitcoin channel, swap by it, and return the bond when it is closed."""
     opened = await story.call("broker_open_private_btc_channel")
@@ -150,6 +153,7 @@ async def swap_on_bitcoin(story: Story) -> None:
     )
 
 
+@pytest.mark.world
 async def test_a_swap_by_way_of_the_vault(story: Story) -> None:
     """Swap by way of the vault, without a channel and without an ingress fee."""
     refund = {"retry_duration": 10, "min_price": "0x0", "refund_address": EVM_ADDRESS}
@@ -211,6 +215,7 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
     )
 
 
+@pytest.mark.world
 async def test_an_account_for_a_wallet_that_has_none(story: Story) -> None:
     """Create an account for a wallet that signs on Ethereum, and fund it by a swap into FLIP."""
     wallet = require_eth_account().Account.from_key(b"\x01" * 32)

@@ -63,6 +63,7 @@ def divided(story: Story, swap: Swapped, gas: dict[str, int]) -> dict[str, Any]:
 # Messages
 
 
+@pytest.mark.world
 async def test_a_message_to_a_contract_ccm(story: Story) -> None:
     """Send a message with its gas to the receiver's contract, and charge the gas."""
     address = await story.open(BTC, ETH, channel_metadata=MESSAGE)
@@ -86,6 +87,7 @@ async def test_a_message_to_a_contract_ccm(story: Story) -> None:
     await story.closes(divided(story, swap, {"Eth": fee}) | {EVM_ADDRESS: {"Eth": swap.output - fee}})
 
 
+@pytest.mark.world
 async def test_a_message_that_no_authority_can_send(story: Story) -> None:
     """Offer a message that no authority can send as a call that anyone may make."""
     address = await story.open(BTC, ETH, channel_metadata=MESSAGE)
@@ -119,6 +121,7 @@ def paid_by(story: Story, chain: str, call: Any) -> tuple[str, str, int]:
 # Transfers
 
 
+@pytest.mark.world
 async def test_a_transaction_that_is_late(story: Story) -> None:
     """Report a late transaction as failed, and complete the swap when it arrives after all."""
     await story.call("dev_holdBroadcasts", "Ethereum")
@@ -213,6 +216,7 @@ async def offered_for_two_epochs(
     (await story.new_events()).check(QUIET, [EPOCH[0], DEFICIT, *EPOCH[1:], f"{pallet}Expired"])
 
 
+@pytest.mark.world
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 async def test_a_token_that_its_contract_refuses_the_receiver(story: Story, chain: str) -> None:
     """Offer a token that its contract refuses the receiver, whose fee was swapped into the chain's coin."""
@@ -243,6 +247,7 @@ async def refused_token(story: Story, chain: str, emitted: EmittedEvents, receiv
     await story.closes(shares | {STUCK: {token: swap.output - fee}})
 
 
+@pytest.mark.world
 @pytest.mark.parametrize("symbol", ["TRX", "USDT"])
 async def test_a_transfer_that_fails_on_tron(story: Story, symbol: str) -> None:
     """Offer a failed token on Tron, but nothing for failed TRX."""

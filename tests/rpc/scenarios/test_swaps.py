@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+import pytest
+
 from tests.rpc.scenarios.books import GAS, LENDER, NETWORK, POOLS, USER
 from tests.rpc.scenarios.happenings import (
     DONE,
@@ -88,6 +90,7 @@ async def withdrawn(story: Story, earned: int) -> tuple[int, Swapped]:
     return earned - fee, story.rules.swap("Usdc", "Eth", fee, fee=NetworkFee(minimum=0))
 
 
+@pytest.mark.world
 async def test_a_boosted_bitcoin_swap(story: Story) -> None:
     """Boost a Bitcoin deposit before it is final, and credit the boosters after it."""
     await story.lend(BTC, 5 * BITCOIN)
@@ -264,6 +267,7 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
     )
 
 
+@pytest.mark.world
 async def test_in_pieces_dca_stopped_and_refunded(story: Story) -> None:
     """Stop between chunks when the price leaves the limit, pay what was swapped and refund the rest."""
     least = 10**8 * 2**128 // (40 * ETHER)  # a bitcoin for at most 40 ether

@@ -76,6 +76,7 @@ async def test_new_code_runs_from_the_next_block_on_and_the_old_one_stays_loaded
     store.close()
 
 
+@pytest.mark.world
 async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -> None:
     """Lose no block when the process is killed in the middle of one."""
     store = opened(tmp_path)
