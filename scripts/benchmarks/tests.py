@@ -19,18 +19,19 @@ from pathlib import Path
 
 LONG = True
 ROOT = Path(__file__).resolve().parent.parent.parent
-MAX_S, MIN_TESTS, MAX_SLOWEST_S = 300.0, 6_000, 60.0
+MAX_S, MIN_TESTS, MAX_SLOWEST_S, MAX_CALL_S = 300.0, 6_000, 60.0, 1.0
 SLOWEST = 10
 Row = tuple[str, str, str, bool | None]
 
 
 @dataclass(slots=True)
 class Cost:
-    """Seconds and starts of a test, a file, or a run."""
+    """Seconds and starts of a test, a file, or a run; `call` is the processor time of a test's call alone."""
 
     wall: float = 0.0
     own: float = 0.0
     children: float = 0.0
+    call: float = 0.0
     starts: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: dict[str, float | dict[str, int]]) -> None:
@@ -38,6 +39,8 @@ class Cost:
         self.wall += row["wall"]  # type: ignore[operator]
         self.own += row["own"]  # type: ignore[operator]
         self.children += row["children"]  # type: ignore[operator]
+        if row["phase"] == "call":
+            self.call += row["own"] + row["children"]  # type: ignore[operator]
         self.starts.update(row["starts"])  # type: ignore[arg-type]
 
 
@@ -81,6 +84,9 @@ def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str)
     slowest = sorted(tests.items(), key=lambda item: -item[1].wall)
     ten = sum(cost.wall for _, cost in slowest[:SLOWEST])
     one_in_100 = sum(cost.wall for _, cost in slowest[: max(1, len(slowest) // 100)])
+    costly = sorted(
+        (item for item in tests.items() if item[1].call > MAX_CALL_S), key=lambda item: -item[1].call
+    )
     starts = ", ".join(f"{count} {kind}" for kind, count in total.starts.most_common(8))
     return [
         ("scripts/test, wall", f"{wall:.0f} s", f"≤ {MAX_S:.0f} s", wall <= MAX_S),
@@ -96,6 +102,8 @@ def rows(tests: dict[str, Cost], collections: Cost, wall: float, last_line: str)
         (f"the {SLOWEST} slowest", f"{ten:.0f} s", f"≤ {MAX_SLOWEST_S:.0f} s", ten <= MAX_SLOWEST_S),
         ("the slowest hundredth of all", f"{one_in_100 / total.wall:.0%} of the time", "", None),
         *((f"  {test}", f"{cost.wall:.1f} s", "", None) for test, cost in slowest[:SLOWEST]),
+        ("with more than a second of processor time", f"{len(costly)}: of the world?", "", None),
+        *((f"  {test}", f"{cost.call:.1f} s", "", None) for test, cost in costly),
     ]
 
 

@@ -22,7 +22,7 @@ from tests.support.swaps.rooms import Rooms
 
 SEED = seed_of_run(0)
 IS_REPLAY = STEPS_VARIABLE in os.environ
-PARTS = 1 if IS_REPLAY else repeats(10, 4)
+PARTS = 1 if IS_REPLAY else repeats(10, 16)
 LIVES = 1 if IS_REPLAY else repeats(2_000, 16) // PARTS
 STEPS = steps_of_run(9)
 IN_ALL_ROOMS = repeats(True, False)
@@ -47,11 +47,11 @@ def played(seed: int, folder: Path, steps: Sequence[int]) -> Life:
 
 
 @pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=[pytest.mark.world] * (part > 1)) for part in range(PARTS)]
+    "part", [pytest.param(part, marks=[pytest.mark.world] * (part > 7)) for part in range(PARTS)]
 )
 def test_all_rooms_agree_on_whose_each_unit_is(part: int, tmp_path: Path) -> None:
     used = Counter[tuple[int, str, int]]()
     for seed in range(SEED + part * LIVES, SEED + (part + 1) * LIVES):
         life = explained(partial(played, seed, tmp_path), seed, STEPS)
         used.update((seed, channel.chain, channel.number) for channel in life.model.channels)
-    assert IS_REPLAY or max(used.values()) > 1, "numbers came back"
+    assert LIVES == 1 or max(used.values()) > 1, "numbers came back"
