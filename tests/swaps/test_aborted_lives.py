@@ -33,11 +33,13 @@ class AbortedPayouts(PayoutsOfLife):
 
 @pytest.mark.parametrize("number", range(LIVES))
 def test_all_rooms_agree_on_each_aborted_payout(number: int, tmp_path: Path) -> None:
+    """Play a life with aborted payouts and rotated keys; statuses, calls and the operator's list agree."""
     seed = SEED + repeats(1, 2) * number  # the keys of even ones rotate with each epoch
     explained(partial(played, seed, tmp_path), seed, STEPS)
 
 
 def played(seed: int, folder: Path, steps: Sequence[int]) -> None:
+    """Play a life's steps, and compare what the rooms say after each and again at the end."""
     life = AbortedPayouts(seed, rotates_always=seed % 2 == 0)
     rooms = Rooms(life, folder)
     try:

@@ -64,9 +64,11 @@ MISTYPED = "its checksum is wrong, so a letter is wrong or missing: copy it agai
     ],
 )  # fmt: skip
 def test_the_fault_is_named(chain: str, text: str, bitcoin: str | None, fault: str) -> None:
+    """Name what is wrong with an address and what to give: checksum, length, other chain, other network."""
     assert address_fault(chain, text, bitcoin) == fault
 
 
 @given(st.sampled_from(sorted(CHAINS)), st.text(max_size=300))
 def test_every_text_has_a_fault(chain: str, text: str) -> None:
+    """Return some fault for any text at all: the function itself never fails."""
     assert address_fault(chain, text, "Mainnet")

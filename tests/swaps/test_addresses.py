@@ -16,6 +16,7 @@ BITCOIN = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum", "Bsc"])
 def test_one_letter_in_the_wrong_case_is_refused(chain: str) -> None:
+    """Accept lower, upper and checksum case, and refuse a mixture that the checksum contradicts."""
     for good in (EVM, EVM.lower(), "0x" + EVM[2:].upper()):
         assert address_text(read_address(chain, good)) == EVM
     with pytest.raises(AddressError, match=f"is wrong .* {EVM} if the letters are right"):
@@ -23,6 +24,7 @@ def test_one_letter_in_the_wrong_case_is_refused(chain: str) -> None:
 
 
 def test_bitcoin_is_spelled_in_one_way() -> None:
+    """Compare Bitcoin addresses without regard to case, and write them in lower case."""
     assert (
         read_address("Bitcoin", BITCOIN.upper())
         == read_address("Bitcoin", BITCOIN)
@@ -35,12 +37,14 @@ def test_bitcoin_is_spelled_in_one_way() -> None:
 
 
 def test_other_chains_keep_their_text() -> None:
+    """Write a Tron address as it was read; 20 equal bytes on two chains are two addresses."""
     tron = "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf"
     assert address_text(read_address("Tron", tron)) == tron
     assert not is_same_address(("Eth", bytes(20)), ("Arb", bytes(20)))
 
 
 def test_a_channels_lifetime_follows_from_the_one_table_of_block_times() -> None:
+    """Reckon lifetimes from one table of block times: 24 hours on all chains but four."""
     assert set(BLOCK_TIMES) == set(CHAINS)
     hours = {chain: lifetime_ms(chain) / 3_600_000 for chain in CHAINS}
     assert {chain: round(length, 1) for chain, length in hours.items() if round(length, 1) != 24} == {
@@ -56,8 +60,10 @@ def test_a_channels_lifetime_follows_from_the_one_table_of_block_times() -> None
 @pytest.mark.parametrize("amount", [1_000_999, 10_000, 10**8, 123_456_789])
 @pytest.mark.parametrize("bps", [1, 5, 10, 30])
 def test_the_rate_of_a_boost_is_the_one_that_was_charged(amount: int, bps: int) -> None:
+    """Recover the rate from amount and fee, though the chain rounds the fee down."""
     assert boost_fee_bps(amount, amount * bps // 10_000) == bps
 
 
 def test_nothing_lent_is_no_rate() -> None:
+    """Return the rate 0 for a loan of 0 instead of a division by it."""
     assert boost_fee_bps(0, 0) == 0

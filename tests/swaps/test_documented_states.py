@@ -16,10 +16,12 @@ PAGE = ROOT / "docs/design/swaps.md"
 
 @pytest.mark.parametrize("table", [state_table(), step_table(), payout_table()])
 def test_the_page_has_the_tables(table: str) -> None:
+    """Print on the page each table that the code generates."""
     assert table in PAGE.read_text()
 
 
 def test_each_bad_input_has_the_test_that_its_row_names() -> None:
+    """Name on the page only tests that exist, so that no row claims a check that is gone."""
     named = set(re.findall(r"`(test_\w+)`", PAGE.read_text()))
     text = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 10

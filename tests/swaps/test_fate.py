@@ -37,6 +37,7 @@ MOMENTS = moments()
 
 
 def test_with_all_evidence_the_fate_is_what_the_vault_does() -> None:
+    """Say of each moment of 400 lives what a model of the vault does with the calls signed so far."""
     said = set()
     for life in MOMENTS:
         verdict, taken = (
@@ -69,6 +70,7 @@ def test_nothing_comes_after_an_expiry() -> None:
 
 
 def test_with_less_evidence_nothing_is_said_to_be_lost_that_is_not() -> None:
+    """Claim PAID only for what was paid, and never deny a call that the vault takes, by any evidence."""
     for life in MOMENTS:
         full = life.evidence()
         knows_no_vault = replace(full, is_used=None)
@@ -88,15 +90,18 @@ def test_with_less_evidence_nothing_is_said_to_be_lost_that_is_not() -> None:
 
 
 def test_without_evidence_nothing_is_said() -> None:
+    """Return UNKNOWN for each chain with calls where there is no evidence."""
     assert {fate(Evidence(chain)) for chain in CALL_CHAINS} == {Fate.UNKNOWN}
 
 
 @pytest.mark.parametrize("state", [JourneyState.ABORTED, JourneyState.FAILED])
 def test_other_chains_have_no_calls(state: JourneyState) -> None:
+    """Return WITHOUT_CALL for Bitcoin: no one but the validators can send its transactions."""
     assert fate(Evidence("Bitcoin", state, signed=Signed.NOW)) is Fate.WITHOUT_CALL
 
 
 def test_a_batch_that_somebody_sent_may_have_left_a_transfer_out() -> None:
+    """Wait for the settlement of a used batch: the vault may have skipped this one transfer."""
     sent = Evidence("Bsc", JourneyState.ABORTED, is_batch=True, signed=Signed.NOW, is_used=True)
     assert fate(sent) is Fate.ON_ITS_WAY
     assert fate(replace(sent, state=JourneyState.PAID, is_settled=False)) is Fate.ON_ITS_WAY
@@ -104,6 +109,7 @@ def test_a_batch_that_somebody_sent_may_have_left_a_transfer_out() -> None:
 
 
 def test_each_fate_has_its_words_and_a_row_of_the_page() -> None:
+    """Have an explanation in the code and a row on the page for each fate, in the same order."""
     assert set(EXPLANATIONS) == set(Fate)
     page = (ROOT / "docs/design/swaps.md").read_text()
     rows = re.findall(

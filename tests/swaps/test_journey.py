@@ -39,6 +39,7 @@ SENT_STEPS = [PayoutStep.SCHEDULED, PayoutStep.BATCHED, PayoutStep.SENT]
     ],
 )
 def test_a_swap_before_its_payouts(steps: list[JourneyStep], state: str) -> None:
+    """Reach each state that precedes the payouts by its steps; a boost goes on as any swap."""
     journey = Journey()
     for step in steps:
         journey.receive(step)
@@ -66,6 +67,7 @@ def test_a_swap_before_its_payouts(steps: list[JourneyStep], state: str) -> None
     ],
 )
 def test_a_payout(steps: list[PayoutStep], state: str) -> None:
+    """Reach each state of a payout by its steps; a success after an abort counts."""
     assert payout_state(steps) == state
 
 
@@ -84,6 +86,7 @@ def test_a_payout(steps: list[PayoutStep], state: str) -> None:
 def test_payouts_tell_an_output_from_a_refund(
     payouts: list[tuple[PayoutKind, JourneyState]], state: str
 ) -> None:
+    """Take the state of the payout furthest from its end; where all arrived, tell outputs from refunds."""
     journey = Journey(JourneyState.SWAPPING)
     for kind, payout in payouts:
         journey.receive_payout(kind, payout)
@@ -91,6 +94,7 @@ def test_payouts_tell_an_output_from_a_refund(
 
 
 def test_each_state_has_one_of_the_official_document() -> None:
+    """Map each state to one of the seven of version 2, each of which stands for some state."""
     assert set(V2_STATES) == set(JourneyState)
     assert set(V2_STATES.values()) == {
         *("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED", "FAILED")
@@ -98,12 +102,14 @@ def test_each_state_has_one_of_the_official_document() -> None:
 
 
 def test_each_state_is_reached() -> None:
+    """Reach each state by some step, so that none is dead."""
     by_steps = {JourneyState.WAITING, *STEPS.values(), *PAYOUT_STEPS.values()}
     assert by_steps | {JourneyState.REFUNDED, JourneyState.PARTLY_REFUNDED} == set(JourneyState)
 
 
 @given(st.lists(st.sampled_from(list(JourneyStep)), max_size=12))
 def test_a_fact_that_comes_twice_changes_nothing(steps: list[JourneyStep]) -> None:
+    """Leave the state as it is when a fact is received twice, as it is after a restart."""
     once, twice = Journey(), Journey()
     for step in steps:
         once.receive(step)

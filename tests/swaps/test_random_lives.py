@@ -50,6 +50,7 @@ def played(seed: int, folder: Path, steps: Sequence[int]) -> Life:
     "part", [pytest.param(part, marks=[pytest.mark.world] * (part > 7)) for part in range(PARTS)]
 )
 def test_all_rooms_agree_on_whose_each_unit_is(part: int, tmp_path: Path) -> None:
+    """Play random lives in which all rooms agree, and some channel number is used more than once."""
     used = Counter[tuple[int, str, int]]()
     for seed in range(SEED + part * LIVES, SEED + (part + 1) * LIVES):
         life = explained(partial(played, seed, tmp_path), seed, STEPS)
