@@ -37,6 +37,7 @@ class SlowLink:
 async def test_five_requests_wait_once_for_metadata_that_a_node_does_not_send(
     autojump_clock: MockClock,
 ) -> None:
+    """Ask once for metadata that five requests need at once; all five get the node's fault, after 25 s."""
     link, failed_at = SlowLink(), list[float]()
     reader = NodeReader(cast(NodeLink, link))
 

@@ -26,6 +26,7 @@ BODY: dict[str, Any] = {
 
 
 def refusal(**changes: Any) -> RequestRefusal:
+    """Return the refusal (400) of the body with some members changed; None leaves a member out."""
     body = {name: value for name, value in (BODY | changes).items() if value is not None}
     with pytest.raises(RequestRefusal) as caught:
         read_terms(body, NAMES)
@@ -34,6 +35,7 @@ def refusal(**changes: Any) -> RequestRefusal:
 
 
 def test_the_least_request() -> None:
+    """Read a body with the required members alone: no message, no boost, no chunks, no oracle price."""
     terms, amount = read_terms(BODY, NAMES)
     assert (terms.source, terms.target, terms.chain, amount) == ("Btc", "Eth", "Bitcoin", 100)
     assert terms.destination == ("Eth", b"\xbb" * 20)
@@ -48,6 +50,7 @@ def test_the_least_request() -> None:
 
 
 def test_a_request_with_everything() -> None:
+    """Read message, boost, chunks and the refund's message; hexadecimal may begin with 0x or not."""
     message = {"message": "0x0102", "gasBudget": "0x10", "cfParameters": "03"}
     refund = REFUND | {"maxOraclePriceSlippage": 50, "refundCcmMetadata": {"message": "04", "gasBudget": 5}}
     more = {
@@ -63,6 +66,7 @@ def test_a_request_with_everything() -> None:
 
 
 def test_assets_may_be_objects() -> None:
+    """Accept an asset as an object of chain and asset, as version 2 writes it, or as two members."""
     pair = {
         "srcAsset": {"chain": "Bitcoin", "asset": "BTC"},
         "destAsset": {"chain": "Ethereum", "asset": "ETH"},
@@ -75,11 +79,13 @@ def test_assets_may_be_objects() -> None:
     "amount", ["0", "-1", "1.0", "1e3", "", " 1", "٣", 0, 1.5, True, None, str(2**128), "9" * 79]
 )
 def test_an_amount_is_a_positive_number_of_smallest_units(amount: Any) -> None:
+    """Refuse an amount that is zero, signed, no integer, not of ASCII digits, or longer than 128 bits."""
     assert refusal(amount=amount).message == "invalid request: amount"
 
 
 @pytest.mark.parametrize("amount", ["1", 1, str(2**128 - 1)])
 def test_an_amount_may_have_up_to_128_bits(amount: Any) -> None:
+    """Accept an amount as a number or a text, from 1 to the 128 bits that a balance of the chain has."""
     assert read_terms(BODY | {"amount": amount}, NAMES)[1] == int(amount)
 
 
@@ -109,14 +115,17 @@ def test_an_amount_may_have_up_to_128_bits(amount: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_malformed_member_is_named(changes: dict[str, Any], message: str) -> None:
+    """Name the member that is missing, unknown or outside the range of its field in the runtime."""
     assert refusal(**changes).message == message
 
 
 def test_an_address_of_another_chain_is_refused() -> None:
+    """Refuse a destination address of another chain than the destination's, which would lose the output."""
     assert refusal(destAddress=BTC_ADDRESS).message.startswith("invalid request: ")
 
 
 def test_a_message_has_at_most_15_000_bytes_and_its_data_3_000() -> None:
+    """Refuse a message above 15,000 bytes and additional data above 3,000, as the runtime would."""
     fits = {"message": "00" * 15_000, "gasBudget": 1, "ccmAdditionalData": "00" * 3_000}
     terms, _ = read_terms(BODY | {"ccmParams": fits}, NAMES)
     assert terms.message is not None
@@ -136,6 +145,7 @@ def test_a_message_has_at_most_15_000_bytes_and_its_data_3_000() -> None:
     ],
 )
 def test_who_wants_a_commission_needs_a_broker(share: dict[str, Any]) -> None:
+    """Refuse a commission without a broker to receive it; a commission of zero changes nothing."""
     assert "initializing the SDK with a brokerUrl" in refusal(**share).message
     none = {name: 0 if isinstance(value, int | str) else [] for name, value in share.items()}
     assert read_terms(BODY | none, NAMES) == read_terms(BODY, NAMES)

@@ -19,6 +19,7 @@ from tests.support.ledger.reused import ETHER, NUMBER, OTHERS, OURS, opening
 
 @pytest.fixture
 def books(tmp_path: Path) -> Books:
+    """Return books of SQLite that begin with an empty block 0."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
     new_books = Books(database)
@@ -27,6 +28,7 @@ def books(tmp_path: Path) -> Books:
 
 
 def channel_status(books: Books, channel: ChannelId) -> dict[str, Any] | None:
+    """Return the status of a channel by the books, or None where it is refused as unknown."""
     with books.database.reading() as connection:
         try:
             return status(SwapEvents(connection), str(channel))
@@ -43,6 +45,7 @@ def announced(books: Books, number: int) -> ChannelId:
 
 
 def test_a_channel_is_waiting_until_its_block_comes(books: Books) -> None:
+    """Answer WAITING for the service's new channel before the books have its block, and keep its amount."""
     channel = announced(books, 1)
     early = channel_status(books, channel)
     assert early is not None
@@ -64,6 +67,7 @@ def test_a_fork_that_has_replaced_its_block_ends_it(books: Books) -> None:
 
 
 def test_a_fork_may_have_given_the_number_to_another_account(books: Books) -> None:
+    """Give a number to the account of the branch that won, with that broker's 10 basis points."""
     channel = announced(books, 1)
     books.write([block(1, [opening(0, OTHERS)])], {})
     other = channel_status(books, channel)

@@ -19,6 +19,7 @@ TOKEN = "token-of-a-reader-0123456789abcdef"
 
 
 def test_ledger_and_services_go_on(chain: Chain, tmp_path: Path) -> None:
+    """Go on after SIGHUP, say which file was read or that there is none, and still end cleanly by SIGTERM."""
     database, tokens = f"sqlite:///{tmp_path}/books.sqlite", tmp_path / "tokens"
     tokens.touch(mode=0o600)
     tokens.write_text(f"watch read {TOKEN}\n")

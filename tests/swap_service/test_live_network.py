@@ -57,6 +57,7 @@ def books(
 
 @pytest.fixture
 def service(day: Day, books: Database) -> Iterator[Service]:
+    """Yield the service over the books, with the development node as node and as broker."""
     with running_service(books, day.url, day.url) as started:
         yield started
 
@@ -89,6 +90,7 @@ def transactions(service: Service, names: list[str]) -> list[str]:
 
 
 def test_each_status_is_that_of_the_nodes_own_service(day: Day, service: Service) -> None:
+    """Give for each channel, swap and transaction the bytes that the node's own service gives."""
     names = references(day)
     names += transactions(service, names)
     assert len(names) > 20
@@ -107,6 +109,7 @@ def test_each_status_is_that_of_the_nodes_own_service(day: Day, service: Service
 
 
 def test_quotes_and_limits_are_those_of_the_nodes_own_service(day: Day, service: Service) -> None:
+    """Give the node's own bytes for quotes, limits and states of the network, and for refused amounts."""
     for path, query in (
         ("/v2/quote", PAIR | {"amount": BITCOIN, "dcaEnabled": "true", "brokerCommissionBps": 15}),
         ("/quote", PAIR | {"amount": BITCOIN}),
@@ -121,6 +124,7 @@ def test_quotes_and_limits_are_those_of_the_nodes_own_service(day: Day, service:
 
 
 def test_the_tables_of_statuses_follow_from_the_events(books: Database, service: Service) -> None:
+    """Find each row of the tables of statuses in what a second reading of the events gives."""
     assert recomputed(books) == []
 
 
@@ -128,6 +132,7 @@ def test_the_tables_of_statuses_follow_from_the_events(books: Database, service:
 def test_a_swap_by_the_service_alone_and_its_status_when_the_node_is_another(
     day: Day, books: Database, other: str
 ) -> None:
+    """Complete a swap by the service alone; its status stays readable while the node is of another chain."""
     with running_service(books, day.url, day.url) as service:
         with SwapSDK(network="dev", rpc_url=day.url, backend_url=service.url) as sdk:
             quote = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", BITCOIN).quotes[0]

@@ -33,12 +33,14 @@ def nowhere() -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def service(nowhere: Database) -> Iterator[Service]:
+    """Yield a service whose node and database do not run, and which gives up on the node after 0.2 s."""
     with pytest.MonkeyPatch.context() as patch, running_service(nowhere, GONE) as started:
         patch.setattr(link, "WAIT_FOR_CONNECTION_S", 0.2)
         yield started
 
 
 def test_only_local_hosts_and_pages_are_answered(service: Service) -> None:
+    """Refuse a foreign host (rebinding of DNS) and a foreign page; answer a page of this machine."""
     assert service.get("/healthcheck").text == "OK"
     foreign = httpx.get(service.url + "/healthcheck", headers={"host": "evil.example"})
     assert (foreign.status_code, foreign.text) == (403, "Provided Host header is not whitelisted.")
@@ -49,6 +51,7 @@ def test_only_local_hosts_and_pages_are_answered(service: Service) -> None:
 
 
 def test_a_body_that_is_no_request_is_refused(service: Service) -> None:
+    """Refuse a body of a wrong type, broken, too deep or too large; refuse a quote for huge digits."""
     for body, kind, code in (
         (b"{}", "text/plain", 415),
         (b"{", "application/json", 400),
@@ -63,6 +66,7 @@ def test_a_body_that_is_no_request_is_refused(service: Service) -> None:
 
 
 def test_of_json_rpc_only_some_reads_are_answered(service: Service) -> None:
+    """Refuse methods that sign or write, parameters that a read lacks, and batches of over 20 calls."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "author_rotateKeys"}
     assert service.post("/", call).json()["error"]["code"] == -32601
     limits = call | {"method": "cf_environment"}
@@ -74,6 +78,7 @@ def test_of_json_rpc_only_some_reads_are_answered(service: Service) -> None:
 
 
 def test_faults_of_node_and_database_are_named(service: Service) -> None:
+    """Name the node or the database that is away in the answer of status 503, and both under /health."""
     quote = service.get("/v2/quote", amount=1)
     assert (quote.status_code, "no connection to http://127.0.0.1:9" in quote.json()["message"]) == (
         503,
@@ -88,6 +93,7 @@ def test_faults_of_node_and_database_are_named(service: Service) -> None:
 
 
 def test_tokens_open_what_their_group_may_call(nowhere: Database, tmp_path: Path) -> None:
+    """Refuse without a token all but the health check; readers open no channels, a broker does."""
     tokens = tmp_path / "tokens"
     tokens.touch(mode=0o600)
     tokens.write_text(f"reader read {TOKENS['reader']}\nshop broker {TOKENS['shop']}\n")
@@ -101,6 +107,7 @@ def test_tokens_open_what_their_group_may_call(nowhere: Database, tmp_path: Path
 
 
 def test_a_running_request_is_answered_before_the_end(nowhere: Database) -> None:
+    """Answer a request whose body is still on its way when the service ends, after the port has closed."""
     lines = ["POST {} HTTP/1.1", "host: localhost:{}", "content-type: application/json", "content-length: 4"]
     head = "\r\n".join([*lines, "expect: 100-continue"]) + "\r\n\r\n"
     with ExitStack() as stack:

@@ -40,6 +40,7 @@ MONTH = "2026-11"
 def test_a_partner_goes_from_the_quote_to_the_statement(
     chain: Chain, books: Database, service: Service
 ) -> None:
+    """Lead a partner from quote to statement; the amounts fit, and another partner finds none of it."""
     api = Api.of(service.url, books, affiliate=chain.affiliate, affiliate_bps=7)
     other = Api.of(service.url, books)
     answer = api.post("/v1/quotes", {"src_asset": BTC, "dest_asset": ETH, "amount": str(BITCOIN)})
@@ -74,6 +75,7 @@ def test_a_partner_goes_from_the_quote_to_the_statement(
 
 
 def statement_equals_the_books(api: Api, books: Database) -> None:
+    """Assert that the newest month's statement, in three formats, has the ledger's lines and sums."""
     newest = max(row["time"] for row in rows(books, "blocks"))
     month = datetime.fromtimestamp(newest / 1000, UTC).strftime("%Y-%m")
     own = LedgerStatement(books, CalendarPeriod.parse(month), partner=api.name)
@@ -96,6 +98,7 @@ def statement_equals_the_books(api: Api, books: Database) -> None:
 
 
 def test_each_refusal_has_its_status_and_its_code(chain: Chain, books: Database, service: Service) -> None:
+    """Give each refusal its HTTP status and code, and open no channel by any of the refused requests."""
     api = Api.of(service.url, books)
     for key in ("", "Bearer x", "Bearer " + "x" * 5_000, f"Basic {api.key}", f"Bearer {api.key}x"):
         answer = HTTP.get(service.url + "/v1/statement", headers={"authorization": key} if key else {})
@@ -137,6 +140,7 @@ LINE = Line(**MEMBERS | {"line": "fee", "kind": "network", "asset": "Usdc", "cur
 def test_a_statement_comes_while_it_is_read_and_is_broken_off_if_the_books_fail(
     books: Database, service: Service, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
+    """Send the first piece while later lines are still read; cut the response where the database fails."""
     api, is_read = Api.of(service.url, books), threading.Event()
 
     def lines(statement: LedgerStatement) -> Iterator[Line]:
@@ -159,6 +163,8 @@ def test_a_statement_comes_while_it_is_read_and_is_broken_off_if_the_books_fail(
 def test_a_statement_that_fails_before_its_first_piece_is_a_problem(
     books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Answer 503 in JSON where the database fails before the first piece: a 200 would hide the fault."""
+
     def lines(statement: LedgerStatement) -> Iterator[Line]:
         yield LINE
         raise DatabaseError("the books are away")
@@ -171,6 +177,7 @@ def test_a_statement_that_fails_before_its_first_piece_is_a_problem(
 
 
 def test_a_malformed_member_is_named_as_the_partner_sent_it(books: Database, service: Service) -> None:
+    """Name a malformed member by the partner's own path to it; list the assets for a wrong asset."""
     api, most = Api.of(service.url, books), str(10**39 - 1)
     refund = CHANNEL["refund_params"]
     message = {"message": "0xzz", "gas_budget": "1"}
@@ -193,6 +200,7 @@ def test_a_malformed_member_is_named_as_the_partner_sent_it(books: Database, ser
 def test_a_budget_ends(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse a channel whose deposit would exceed the partner's budget, with 402, and open none."""
     api = Api.of(service.url, books, budget=10)
     partner = registry.require(books, api.name)
     assert isinstance(access.reserve(books, partner, 10), access.Reservation)
@@ -205,6 +213,7 @@ def test_a_budget_ends(
 
 
 def test_bad_bodies_are_refused_and_open_nothing(chain: Chain, books: Database, service: Service) -> None:
+    """Refuse malformed bodies, terms and keys, each with the member's name; store none, open none."""
     api, before = Api.of(service.url, books), channels(chain)
     head = api.headers | {"idempotency-key": "bad"}
     for body, kind, code in (
@@ -243,6 +252,7 @@ def test_bad_bodies_are_refused_and_open_nothing(chain: Chain, books: Database, 
 
 
 def test_web_pages_are_answered_as_on_the_rest_of_the_port(books: Database, service: Service) -> None:
+    """Refuse pages of other hosts before the key is read; a page of this machine can read the 401 as well."""
     api = Api.of(service.url, books)
     page = {"origin": "https://evil.example"}
     assert HTTP.post(service.url + "/v1/quotes", json={}, headers=api.headers | page).status_code == 403
@@ -264,6 +274,7 @@ def test_no_address_of_the_terms_is_the_partners(books: Database, service: Servi
 
 
 def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Service) -> None:
+    """Serve the OpenAPI document without a key, with each operation, error code and required member."""
     answer = service.get("/v1/openapi.json")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     document = answer.json()

@@ -21,12 +21,14 @@ GUIDE = "docs/guide/partners.md"
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
+    """Yield a development chain with a broker and an affiliate."""
     with broker_chain(tmp_path_factory.mktemp("chain")) as started:
         yield started
 
 
 @pytest.mark.world
 def test_the_partners_program_opens_a_channel(chain: Chain, tmp_path: Path) -> None:
+    """Run the guide's commands and its program as printed: they add a partner and open a channel."""
     url = sqlite_url(tmp_path / "books.sqlite")
     followed(database := Database(url), chain.url)
     (added,) = block(GUIDE, "cfnode ledger partner add").splitlines()

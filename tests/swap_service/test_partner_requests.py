@@ -58,10 +58,12 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Ev
 
 
 def digest_of(document: dict[str, Any]) -> str:
+    """Return the digest of a channel request given as a JSON document."""
     return opening.digest_of(msgspec.convert(document, schema.ChannelRequest))
 
 
 def test_a_repeated_request_opens_no_second_channel(chain: Chain, books: Database, service: Service) -> None:
+    """Answer equal requests under one key once, on a second service too; refuse other terms under it."""
     api, other = Api.of(service.url, books), Api.of(service.url, books)
     before = channels(chain)
     with ThreadPoolExecutor(8) as pool:
@@ -86,6 +88,7 @@ def test_a_repeated_request_opens_no_second_channel(chain: Chain, books: Databas
 def test_a_failed_request_may_be_repeated_with_its_key(
     chain: Chain, books: Database, service: Service
 ) -> None:
+    """Accept the key of a request again that failed before anything was sent."""
     api = Api.of(service.url, books)
     with running_service(books, chain.url) as without:
         answer = Api(without.url, api.key).open(key="again")
@@ -97,6 +100,7 @@ def test_a_failed_request_may_be_repeated_with_its_key(
 def test_a_repeated_request_waits_for_the_first_one_on_another_process(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Hold a repetition on another process until the first request has its answer, and give both the same."""
     api, before = Api.of(service.url, books), channels(chain)
     is_asked, may_go = held(monkeypatch)
     with running_service(books, chain.url, chain.url) as second, ThreadPoolExecutor(3) as pool:
@@ -139,6 +143,7 @@ def test_after_the_death_of_a_process_its_request_is_unknown(
 def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse a request whose partner's key is revoked just before it is recorded; keep no row of it."""
     api, before = Api.of(service.url, books), channels(chain)
     place = idempotency.place
 
@@ -210,6 +215,7 @@ def test_a_channel_costs_five_exchanges_in_a_row_and_two_commits_to_disk(
 
 
 def test_an_expired_key_may_be_used_again(books: Database) -> None:
+    """Keep the answer for the key's lifetime; after it, the key may stand for other terms."""
     name = registry.add(books, partner := Partner("expiring", 0))
     assert name
     first = idempotency.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=1_000.0)
@@ -245,12 +251,14 @@ def test_an_expired_key_may_be_used_again(books: Database) -> None:
     ],
 )
 def test_what_is_not_certain_counts_as_unknown(code: int, text: str, nothing: bool) -> None:
+    """Count an error as "nothing opened" only where the broker certainly sent no transaction."""
     assert opened_nothing(CallError("broker_request_swap_deposit_address", code, text)) is nothing
 
 
 def test_a_channel_that_is_being_opened_is_answered_before_the_end(
     chain: Chain, books: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Finish a channel that the broker is opening before the service stops, though its port has closed."""
     is_asked, may_go = held(monkeypatch)
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         service = stack.enter_context(running_service(books, chain.url, chain.url))
@@ -266,6 +274,7 @@ def test_a_channel_that_is_being_opened_is_answered_before_the_end(
 
 
 def is_open(port: int) -> bool:
+    """Return whether the port accepts connections."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -280,6 +289,7 @@ def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: in
 
 
 def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, service: Service) -> None:
+    """Answer a lost request with the channel of its terms from the books, once, and send nothing anew."""
     api, document = Api.of(service.url, books, affiliate=chain.affiliate, affiliate_bps=3), order()
     head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
     places = [lost(books, api, document, f"lost-{number}", head) for number in range(2)]
@@ -331,6 +341,7 @@ def test_what_was_never_executed_may_be_sent_again(
 
 
 def test_an_equal_request_that_is_being_sent_may_own_the_channel(books: Database, service: Service) -> None:
+    """Leave a lost request unknown while an equal request is being sent: the channel may be that one's."""
     api, document = Api.of(service.url, books), order()
     lost(books, api, document, "first", 0)
     partner = registry.require(books, api.name)

@@ -66,12 +66,14 @@ class Block:
 
 
 async def refusal(block: Block, **changes: Any) -> RequestRefusal:
+    """Return the refusal of a quote with the query's members changed."""
     with pytest.raises(RequestRefusal) as caught:
         await quotes(block, QUERY | changes)
     return caught.value
 
 
 async def test_a_quote_has_the_figures_of_the_simulation() -> None:
+    """Quote the simulation's amounts, whole units in the price, and durations that add up to the total."""
     document = await quote(Block(), QUERY)
     assert (document["type"], document["depositAmount"]) == ("REGULAR", str(BITCOIN))
     dollars = (BITCOIN - 1_000) * 50_000 * DOLLAR // BITCOIN
@@ -91,6 +93,7 @@ async def test_a_quote_has_the_figures_of_the_simulation() -> None:
 
 
 async def test_each_pool_of_the_route_takes_its_fee() -> None:
+    """Take the first pool's fee from the amount after the ingress fee, and the second's in USDC."""
     first, second = (await quote(Block(), QUERY))["poolInfo"]
     assert (first["baseAsset"]["asset"], second["baseAsset"]["asset"]) == ("BTC", "ETH")
     assert first["fee"] == {"chain": "Bitcoin", "asset": "BTC", "amount": str((BITCOIN - 1_000) // 1_000)}
@@ -105,6 +108,7 @@ async def test_each_pool_of_the_route_takes_its_fee() -> None:
 
 @pytest.mark.parametrize(("amount", "is_allowed"), [(99, False), (100, True), (200, True), (201, False)])
 async def test_an_amount_lies_between_least_deposit_and_largest_swap(amount: int, is_allowed: bool) -> None:
+    """Accept the smallest deposit and the largest swap themselves, and refuse what lies outside."""
     block = Block(cf_max_swap_amount=200)
     if is_allowed:
         await check_limits(block, "Btc", amount)
@@ -114,6 +118,7 @@ async def test_an_amount_lies_between_least_deposit_and_largest_swap(amount: int
 
 
 async def test_an_amount_has_to_cover_its_fees() -> None:
+    """Refuse an amount that ingress fee or egress fee eats up, or whose output is below the dust limit."""
     low = await refusal(Block(simulation={"ingress_fee": BITCOIN}))
     assert low.message == f"amount is lower than estimated ingress fee ({BITCOIN})"
     assert "lower than the egress fee (7)" in (await refusal(Block(simulation={"output": 0}))).message
@@ -123,6 +128,7 @@ async def test_an_amount_has_to_cover_its_fees() -> None:
 
 
 async def test_on_the_chain_itself_nothing_is_dust() -> None:
+    """Quote 4 units for a swap on chain, which pays no egress fee and knows no dust limit."""
     block = Block(simulation={"output": 4})
     (document,) = await quotes(block, QUERY | {"isOnChain": "true"})
     assert document["egressAmount"] == "4"
@@ -130,6 +136,7 @@ async def test_on_the_chain_itself_nothing_is_dust() -> None:
 
 
 async def test_a_vault_swap_pays_no_deposit_channel() -> None:
+    """Simulate a vault swap without the fee of a deposit channel, but with that of the egress."""
     block = Block()
     (document,) = await quotes(block, QUERY | {"isVaultSwap": "true"})
     assert document["isVaultSwap"] is True
@@ -151,18 +158,21 @@ async def test_a_vault_swap_pays_no_deposit_channel() -> None:
 async def test_a_request_that_cannot_be_is_refused_before_the_runtime_is_asked(
     changes: dict[str, str], message: str
 ) -> None:
+    """Refuse equal assets, contradicting flags, excessive commission or message without a simulation."""
     block = Block()
     assert (await refusal(block, **changes)).message == message
     assert block.asked == []
 
 
 async def test_a_chain_that_takes_no_messages_gets_none() -> None:
+    """Refuse a message to Bitcoin, which has no contracts that could receive it."""
     pair = {"srcChain": "Ethereum", "srcAsset": "ETH", "destChain": "Bitcoin", "destAsset": "BTC"}
     refused = await refusal(Block(), **pair, ccmGasBudget="1", ccmMessageLengthBytes="1")
     assert refused.message == "invalid request: ccmGasBudget (Bitcoin takes no messages)"
 
 
 async def test_a_pool_without_liquidity_and_a_runtime_without_the_method() -> None:
+    """Answer 400 where the pool cannot fill the swap, and 503 where the runtime has no such method."""
     refused = await refusal(Block(simulation=ApiRefused("cf_pool_simulate_swap", "no")))
     assert (refused.status, refused.message) == (400, "insufficient liquidity for requested amount")
     assert (await refusal(Block(simulation=ApiMissing("not in this runtime")))).status == 503
@@ -176,6 +186,7 @@ async def test_a_pool_without_liquidity_and_a_runtime_without_the_method() -> No
     [(3_000, 1), (3_001, 2), (6_000, 2), (30_000, 10), (10**9, MAX_DCA_CHUNKS_OF_A_DAY)],
 )
 async def test_a_chunk_has_at_most_3000_dollars_and_a_swap_lasts_no_day(dollars: int, chunks: int) -> None:
+    """Split above 3,000 dollars a chunk, and into no more chunks than a day has room for."""
     block = Block(simulation={"intermediary": dollars * DOLLAR})
     documents = await quotes(block, QUERY | {"dcaEnabled": "true"})
     assert [document["type"] for document in documents] == ["REGULAR", "DCA"][: min(chunks, 2)]
@@ -190,6 +201,7 @@ async def test_a_chunk_has_at_most_3000_dollars_and_a_swap_lasts_no_day(dollars:
 
 
 async def test_chunks_are_only_quoted_where_they_are_asked_for() -> None:
+    """Quote chunks under either name of the flag only; the first quote stays the regular one."""
     block = Block(simulation={"intermediary": 30_000 * DOLLAR})
     assert len(await quotes(block, QUERY)) == 1
     assert len(await quotes(block, QUERY | {"dcaV2Enabled": "true"})) == 2
@@ -200,10 +212,12 @@ async def test_chunks_are_only_quoted_where_they_are_asked_for() -> None:
 
 
 def pools(*rows: tuple[int, int, str]) -> list[dict[str, Any]]:
+    """Return boost pools of tier, available amount and asset as the runtime gives them."""
     return [{"tier": tier, "available_amount": amount, "asset": asset} for tier, amount, asset in rows]
 
 
 async def test_the_cheapest_pool_that_holds_enough_boosts_the_deposit() -> None:
+    """Boost from the lowest tier with enough of the asset; the quote is quicker and lower by the fee."""
     depth = pools((30, 9 * BITCOIN, "Btc"), (10, BITCOIN, "Btc"), (5, BITCOIN - 1, "Btc"), (1, 10**20, "Eth"))
     document = await quote(Block(cf_boost_pools_depth=depth), QUERY)
     boosted = document["boostQuote"]
@@ -229,6 +243,7 @@ async def test_the_cheapest_pool_that_holds_enough_boosts_the_deposit() -> None:
     ],
 )  # fmt: skip
 async def test_no_deposit_is_boosted_without_a_pool_for_it(depth: Any, changes: dict[str, str]) -> None:
+    """Quote no boost where the pools hold too little, another asset or nothing, or for a swap on chain."""
     assert "boostQuote" not in await quote(Block(cf_boost_pools_depth=depth), QUERY | changes)
 
 
@@ -237,6 +252,7 @@ async def test_no_deposit_is_boosted_without_a_pool_for_it(depth: Any, changes: 
 
 @pytest.mark.parametrize(("share", "is_thin"), [(1.0, False), (0.951, False), (0.949, True)])
 async def test_a_swap_that_moves_the_price_by_a_twentieth_gets_a_warning(share: float, is_thin: bool) -> None:
+    """Warn of low liquidity where the whole amount gets 5 percent less than a small one."""
     block = Block(impact=lambda amount: share if amount > BITCOIN // 2 else 1.0)
     assert (await quote(block, QUERY))["lowLiquidityWarning"] is is_thin
 
@@ -252,6 +268,7 @@ async def test_a_swap_that_moves_the_price_by_a_twentieth_gets_a_warning(share: 
     ],
 )
 def test_a_price_in_whole_units(fixed: int, source: str, target: str, price: str) -> None:
+    """Write a price of 128 fractional bits in whole units of both assets, and never as an exponent."""
     price_text = price_of(fixed, source, target)
     assert "e" not in price_text.lower()
     assert float(price_text) == pytest.approx(float(price), rel=1e-9)

@@ -32,6 +32,7 @@ class Reused:
 
 @pytest.fixture(scope="module")
 def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reused]:
+    """Yield a chain on which one channel number was opened three times."""
     with broker_chain(tmp_path_factory.mktemp("chain")) as chain:
         made = three_channels(chain.chain)
         yield Reused(chain, [channel for channel, _ in made], [request for _, request in made])
@@ -41,27 +42,32 @@ def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reused]:
 def books(
     reused: Reused, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
+    """Yield the books of that chain, in SQLite and in PostgreSQL."""
     with books_of(reused.chain.url, request.param, tmp_path_factory.mktemp("books")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def service(reused: Reused, books: Database) -> Iterator[Service]:
+    """Yield the service over those books."""
     with running_service(books, reused.chain.url, reused.chain.url) as started:
         yield started
 
 
 def status(url: str, reference: Any) -> httpx.Response:
+    """Return the response of version 2 to a reference."""
     return HTTP.get(f"{url}/v2/swaps/{reference}")
 
 
 def test_the_chain_gives_number_and_address_out_again(reused: Reused) -> None:
+    """Assert that the chain gave the three channels one number and one address, in three blocks."""
     assert len({(channel.chain, channel.number) for channel in reused.channels}) == 1
     assert len(set(reused.addresses)) == 1
     assert len({channel.block for channel in reused.channels}) == 3
 
 
 def test_a_channel_that_was_never_paid_is_waiting(reused: Reused, service: Service) -> None:
+    """Leave the third channel waiting: deposits of the earlier ones with its number are not its own."""
     for url in (reused.chain.url, service.url):
         new = status(url, reused.channels[2]).json()
         assert (new["state"], "deposit" in new, "swapId" in new) == ("WAITING", False, False)
@@ -69,6 +75,7 @@ def test_a_channel_that_was_never_paid_is_waiting(reused: Reused, service: Servi
 
 
 def test_the_channels_before_it_keep_their_swaps(reused: Reused, service: Service) -> None:
+    """Keep swap and refund with the channel that was open then; swap and transaction name it too."""
     for url in (reused.chain.url, service.url):
         first, second = (status(url, channel).json() for channel in reused.channels[:2])
         assert (first["state"], first["deposit"]["amount"]) == ("COMPLETED", str(ETHER))
@@ -84,6 +91,7 @@ def test_the_channels_before_it_keep_their_swaps(reused: Reused, service: Servic
 
 
 def test_ids_that_never_were_are_unknown(reused: Reused, service: Service) -> None:
+    """Answer 404 for an id with another block, chain or number, though the number itself is known."""
     first, number = reused.channels[0], reused.channels[0].number
     for url in (reused.chain.url, service.url):
         for name in (
@@ -96,6 +104,7 @@ def test_ids_that_never_were_are_unknown(reused: Reused, service: Service) -> No
 
 
 def test_the_books_have_the_opening_of_each_fact(reused: Reused, books: Database) -> None:
+    """Write into requests, deposits, fees and reports which opening of the number each belongs to."""
     blocks = [channel.block for channel in reused.channels]
     assert [row["opened"] for row in rows(books, "requests") if row["channel"]][:2] == blocks[:2]
     assert [row["opened"] for row in rows(books, "deposits")][:2] == blocks[:2]
@@ -152,6 +161,7 @@ def _request() -> dict[str, Any]:
 def test_a_channel_of_the_service_is_found_before_its_block_is_in_the_books(
     reused: Reused, books: Database, service: Service
 ) -> None:
+    """Give the status of a channel that the service just opened as the books give it after its block."""
     terms = {"retryDurationBlocks": 10, "refundAddress": EVM_ADDRESS, "minPriceX128": "0"}
     pair = {"srcChain": "Ethereum", "srcAsset": "ETH", "destChain": "Bitcoin", "destAsset": "BTC"}
     body = pair | {"destAddress": BTC_ADDRESS, "amount": str(ETHER), "fillOrKillParams": terms}

@@ -22,6 +22,7 @@ CHANNELS = repeats(1_000, 60)
 
 
 def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_path: Path) -> None:
+    """Open 60 to 1,000 channels, each once, while a service and then the leading follower are killed."""
     if not is_installed():
         pytest.skip(MISSING)
     with ExitStack() as stack:
@@ -76,6 +77,7 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
 
 @only_whole
 def test_the_database_crashes_under_load(tmp_path: Path) -> None:
+    """Open each channel once while PostgreSQL crashes; a repetition succeeds exactly where one was opened."""
     if not is_installed():
         pytest.skip(MISSING)
     with ExitStack() as stack:

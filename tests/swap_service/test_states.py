@@ -36,28 +36,32 @@ class Record:
     now: int = 0
 
     def add(self, block: int, pallet: str, name: str, fields: dict[str, Any], *keys: Key) -> None:
+        """Append an event under each of its keys."""
         index = sum(len(entries) for entries in self.by_key.values())
         entry = Entry(BlockRef(bytes(32), block), block * 6_000, index, pallet, name, fields)
         for key in keys:
             self.by_key.setdefault(key, []).append(entry)
 
     def find(self, *key: Any) -> list[Entry]:
+        """Return the events under a key, in order."""
         return self.by_key.get(key, [])
 
     def height(self, chain: str) -> int:
+        """Return the height of any chain, which the test sets."""
         return self.height_
 
     def key_change(self) -> None:
-        return None
+        """Return None: no key has changed."""
 
     def error(self, entry: Entry) -> tuple[str, str]:
+        """Return a name for any dispatch error."""
         return "Unknown", ""
 
     def announced(self, address: Any) -> None:
-        return None
+        """Return None: no deposit is announced."""
 
     def expected(self, channel: ChannelId) -> int | None:
-        return None
+        """Return None: no amount is expected."""
 
 
 def opened(record: Record, block: int = CHANNEL.block, boost_fee: int = 0, source: str = "Eth") -> None:
@@ -111,6 +115,7 @@ def paid_out(record: Record, block: int) -> None:
 
 
 def test_a_message_that_cannot_be_sent_has_failed() -> None:
+    """Report a swap as FAILED once the runtime could not build its message, and as aborted in version 1."""
     record = Record()
     opened(record)
     requested(record, 20)
@@ -126,6 +131,7 @@ def test_a_message_that_cannot_be_sent_has_failed() -> None:
 
 
 def test_a_deposit_that_was_sent_back_at_once_is_a_refund() -> None:
+    """Report a deposit that the runtime sends back without a swap as SENDING, then as COMPLETED."""
     record = Record()
     opened(record)
     deposited(
@@ -143,6 +149,7 @@ def test_a_deposit_that_was_sent_back_at_once_is_a_refund() -> None:
 
 
 def test_a_refund_below_its_fee_has_ended_too() -> None:
+    """Report a refund that its fee has eaten up as COMPLETED: nothing more will come."""
     record = Record()
     opened(record)
     deposited(record, 20, ("Refund", {"egress_id": None, "amount": 0, "reason": "InvalidRefundParameters"}))
@@ -150,6 +157,7 @@ def test_a_refund_below_its_fee_has_ended_too() -> None:
 
 
 def test_liquidity_of_a_later_channel_with_the_number_is_not_the_swaps() -> None:
+    """Keep a liquidity deposit to a later channel of the number out of the swap channel's status."""
     record = Record(height_=10_000)
     opened(record)
     fields = {"asset": "Eth", "channel_id": CHANNEL.number, "deposit_address": ("Eth", EVM)}
@@ -168,6 +176,7 @@ def test_liquidity_of_a_later_channel_with_the_number_is_not_the_swaps() -> None
 
 
 def test_a_deposit_in_the_block_of_the_next_opening_belongs_to_the_older_one() -> None:
+    """Give a deposit in the block of the next opening to the channel that was open before it."""
     record = Record()
     opened(record)
     requested(record, 30)
@@ -178,6 +187,7 @@ def test_a_deposit_in_the_block_of_the_next_opening_belongs_to_the_older_one() -
 
 
 def test_a_number_that_is_opened_for_another_asset_keeps_both_channels_apart() -> None:
+    """Keep the ETH channel's deposit with it when its number is opened again for USDC."""
     record = Record()
     opened(record)
     requested(record, 20)
@@ -196,6 +206,7 @@ def test_a_number_that_is_opened_for_another_asset_keeps_both_channels_apart() -
 
 
 def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> None:
+    """Give a swap without its channel where the record begins after the opening, and refuse the channel."""
     record = Record()
     requested(record, 30)
     document = status(record, "1")
@@ -302,6 +313,7 @@ def test_the_rate_of_a_boost_is_the_one_that_was_charged() -> None:
 
 @pytest.mark.parametrize("side", ["destination", "refund"])
 def test_one_letter_in_the_wrong_case_is_refused(side: str) -> None:
+    """Refuse an address whose case contradicts its checksum, on both sides, and write the right one."""
     good, names = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", RuntimeNames(tuple(ASSETS), tuple(CHAINS))
     body = {
         "srcChain": "Ethereum",
@@ -326,6 +338,7 @@ def test_one_letter_in_the_wrong_case_is_refused(side: str) -> None:
 
 
 def test_receivers_are_answered_with_their_checksum_and_expiry_by_the_chains_time() -> None:
+    """Write addresses with their checksum, and reckon the expiry by Ethereum's blocks of 12 seconds."""
     record = Record()
     opened(record)
     document = status(record, str(CHANNEL))

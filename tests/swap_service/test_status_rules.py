@@ -32,6 +32,7 @@ PAYLOAD = {"chain_id": 421_614, "contract": b"\xcc" * 20, "value": 0, "data": b"
 
 
 def hex_of(data: bytes) -> str:
+    """Return bytes as hexadecimal with 0x."""
     return f"0x{data.hex()}"
 
 
@@ -59,10 +60,12 @@ def sending(record: Record) -> None:
 
 
 def state(record: Record) -> str:
+    """Return the state of the channel's swap."""
     return str(status(record, CHANNEL)["state"])
 
 
 def test_the_states_from_the_channel_to_the_witnessed_transaction(record: Record) -> None:
+    """Move from WAITING to COMPLETED by the events alone; SENT needs the signed transaction."""
     assert state(record) == "WAITING"
     record.announcements[DEPOSIT_ADDRESS] = Announced(1_000)
     assert state(record) == "RECEIVING"
@@ -83,12 +86,14 @@ def test_the_states_from_the_channel_to_the_witnessed_transaction(record: Record
 
 
 def test_a_swap_that_ends_without_an_egress_is_completed(record: Record) -> None:
+    """Report a finished request that scheduled no payout as COMPLETED rather than as swapping for ever."""
     swapping(record)
     record.completed()
     assert state(record) == "COMPLETED"
 
 
 def test_an_open_channel_names_its_terms(record: Record) -> None:
+    """Name broker, affiliates, addresses, minimum price and expected amount before any deposit."""
     record.expectations[CHANNEL] = 1_000
     document = status(record, CHANNEL)
     channel = document["depositChannel"]
@@ -112,6 +117,7 @@ def test_an_open_channel_names_its_terms(record: Record) -> None:
 
 
 def test_a_channel_of_a_broker_has_no_expected_amount(record: Record) -> None:
+    """Leave out the expected amount of a channel that a broker opened elsewhere: no one stated it here."""
     channel = status(record, CHANNEL)["depositChannel"]
     assert channel["openedThroughBackend"] is False
     assert "expectedDepositAmount" not in channel
@@ -119,11 +125,13 @@ def test_a_channel_of_a_broker_has_no_expected_amount(record: Record) -> None:
 
 @pytest.mark.parametrize(("height", "is_expired"), [(0, False), (EXPIRY, False), (EXPIRY + 1, True)])
 def test_a_channel_expires_behind_its_last_block(record: Record, height: int, is_expired: bool) -> None:
+    """Take deposits in the expiry block itself, and call the channel expired one block later."""
     record.heights["Ethereum"] = height
     assert status(record, CHANNEL)["depositChannel"]["isExpired"] is is_expired
 
 
 def test_an_announced_deposit_has_no_confirmation(record: Record) -> None:
+    """Give an announced deposit 0 confirmations, its amount and its transaction."""
     record.announcements[DEPOSIT_ADDRESS] = Announced(70, TRANSACTION)
     assert status(record, CHANNEL)["deposit"] == {
         "amount": "70", "txConfirmations": 0, "txRef": hex_of(TRANSACTION),
@@ -131,6 +139,7 @@ def test_an_announced_deposit_has_no_confirmation(record: Record) -> None:
 
 
 def test_an_announced_deposit_is_to_the_newest_channel_with_its_address(record: Record) -> None:
+    """Count an announced deposit for the newest channel with the address, not for the one before."""
     record.opened()
     record.announcements[DEPOSIT_ADDRESS] = Announced(70)
     older, newer = status(record, CHANNEL), status(record, "11-Ethereum-7")
@@ -139,6 +148,7 @@ def test_an_announced_deposit_is_to_the_newest_channel_with_its_address(record: 
 
 
 def test_a_confirmed_deposit_takes_the_place_of_the_announced_one(record: Record) -> None:
+    """Replace the announced amount by the witnessed one, with the block in place of confirmations."""
     record.announcements[DEPOSIT_ADDRESS] = Announced(70, TRANSACTION)
     swapping(record)
     deposit = status(record, CHANNEL)["deposit"]
@@ -159,6 +169,7 @@ def test_a_confirmed_deposit_takes_the_place_of_the_announced_one(record: Record
 def test_a_rejected_deposit_is_a_failure_with_its_reason(
     record: Record, reason: Any, name: str, words: str
 ) -> None:
+    """Report a rejected deposit as FAILED, in words for each known reason and for a new one."""
     record.rejected(reason)
     document = status(record, CHANNEL)
     assert document["state"] == "FAILED"
@@ -169,6 +180,7 @@ def test_a_rejected_deposit_is_a_failure_with_its_reason(
 
 
 def test_fees_are_summed_by_kind_and_asset_and_nothing_is_left_out(record: Record) -> None:
+    """Add up fees of one kind, asset and chain over two chunks and over both payouts."""
     swapping(record, chunks=2)
     for swap in (20, 21):
         record.scheduled(swap, 498)
@@ -192,6 +204,7 @@ def test_fees_are_summed_by_kind_and_asset_and_nothing_is_left_out(record: Recor
 
 
 def test_a_swap_without_chunks_has_its_one_swap(record: Record) -> None:
+    """Give input, output and remainder of the only swap, and no member about chunks."""
     sending(record)
     swap = status(record, CHANNEL)["swap"]
     assert "dca" not in swap
@@ -201,6 +214,7 @@ def test_a_swap_without_chunks_has_its_one_swap(record: Record) -> None:
 
 
 def test_chunks_are_counted_and_the_next_one_is_named(record: Record) -> None:
+    """Count one of three chunks as executed, and name the next with its retry and the retry's reason."""
     swapping(record, chunks=3)
     for swap in (20, 21):
         record.scheduled(swap, 333)
@@ -214,6 +228,7 @@ def test_chunks_are_counted_and_the_next_one_is_named(record: Record) -> None:
 
 
 def test_an_aborted_chunk_is_not_waited_for(record: Record) -> None:
+    """Name no current chunk once it was aborted: none is going to be executed."""
     swapping(record, chunks=2)
     record.scheduled(20, 500)
     record.ended("SwapAborted", 20, "MinPriceViolation")
@@ -225,6 +240,7 @@ def test_an_aborted_chunk_is_not_waited_for(record: Record) -> None:
 
 
 def test_an_aborted_broadcast_is_a_failure_with_the_call_that_may_be_submitted(record: Record) -> None:
+    """Hand out the aborted transaction's call, which anyone may submit to the vault."""
     sending(record)
     record.broadcast()
     record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
@@ -277,6 +293,7 @@ def test_a_failed_transfers_call_is_not_handed_out_with_an_earlier_keys_signatur
 
 
 def test_an_aborted_batch_that_is_sent_again_is_on_its_way(record: Record) -> None:
+    """Report a batch that is sent again as SENT without a failure, until it is aborted again."""
     sending(record)
     record.broadcast()
     record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
@@ -289,6 +306,7 @@ def test_an_aborted_batch_that_is_sent_again_is_on_its_way(record: Record) -> No
 
 
 def test_an_aborted_broadcast_that_succeeds_after_all_is_completed(record: Record) -> None:
+    """Report an aborted broadcast that the chain witnessed after all as COMPLETED, with its transaction."""
     sending(record)
     record.broadcast()
     record.about_broadcast("BroadcastAborted")
@@ -299,6 +317,7 @@ def test_an_aborted_broadcast_that_succeeds_after_all_is_completed(record: Recor
 
 
 def fallback(record: Record, block: int, asset: str = "ArbUsdc", amount: int = 900) -> None:
+    """Add the request of a fallback call for a transfer that failed inside its batch."""
     record.add(
         "ArbitrumIngressEgress",
         "TransferFallbackRequested",
@@ -309,6 +328,7 @@ def fallback(record: Record, block: int, asset: str = "ArbUsdc", amount: int = 9
 
 
 def test_a_transfer_that_its_receiver_does_not_take_is_a_failure(record: Record) -> None:
+    """Report a transfer that its receiver rejected as FAILED, with the fallback call to submit."""
     sending(record)
     record.broadcast()
     success = record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
@@ -321,6 +341,7 @@ def test_a_transfer_that_its_receiver_does_not_take_is_a_failure(record: Record)
 
 
 def test_a_fallback_of_another_block_is_of_another_transfer(record: Record) -> None:
+    """Ignore a fallback for an equal transfer in another block than the batch's success."""
     sending(record)
     record.broadcast()
     success = record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
@@ -329,6 +350,7 @@ def test_a_fallback_of_another_block_is_of_another_transfer(record: Record) -> N
 
 
 def test_an_output_below_the_egress_fee_is_a_failure(record: Record) -> None:
+    """Report an output that the egress fee eats up as FAILED, with its own mode and reason."""
     swapping(record)
     record.add("Swapping", "SwapEgressIgnored", ("request", 12), amount=1, asset="ArbUsdc", reason=None)
     document = status(record, CHANNEL)
@@ -338,6 +360,7 @@ def test_an_output_below_the_egress_fee_is_a_failure(record: Record) -> None:
 
 
 def test_a_swap_with_a_refund_is_completed_when_both_are_witnessed(record: Record) -> None:
+    """Complete a swap with output and refund only when both transactions are witnessed."""
     sending(record)
     record.paid("Refund", 40, "Eth", 2)
     record.broadcast()
@@ -359,6 +382,7 @@ def test_a_swap_with_a_refund_is_completed_when_both_are_witnessed(record: Recor
 
 
 def boosted(record: Record) -> None:
+    """Boost the deposit of 1,000 from two pools with a fee of 2."""
     record.opened(boost_fee=30)
     record.requested()
     record.add(
@@ -378,6 +402,7 @@ def boosted(record: Record) -> None:
 
 
 def test_a_boosted_deposit_names_its_fee_and_is_witnessed_later() -> None:
+    """Name the boost's fee of 20 basis points at once, and the witnessed block once there is one."""
     record = Record()
     boosted(record)
     document = status(record, CHANNEL)
@@ -390,6 +415,7 @@ def test_a_boosted_deposit_names_its_fee_and_is_witnessed_later() -> None:
 
 
 def test_a_boost_without_liquidity_is_named_as_skipped() -> None:
+    """Name the block in which boosting was skipped for lack of liquidity, and no fee."""
     record = Record()
     record.opened(boost_fee=30)
     record.add("EthereumIngressEgress", "InsufficientBoostLiquidity", ("channel", "Ethereum", 7))
@@ -401,6 +427,7 @@ def test_a_boost_without_liquidity_is_named_as_skipped() -> None:
 
 
 def test_a_swap_is_found_by_channel_request_and_transaction(record: Record) -> None:
+    """Find one swap by channel, request, and its transaction in either byte order and either case."""
     sending(record)
     by_channel = status(record, CHANNEL)
     backwards = TRANSACTION[::-1].hex()
@@ -424,6 +451,7 @@ def test_a_swap_is_found_by_channel_request_and_transaction(record: Record) -> N
     ],
 )
 def test_a_reference_to_nothing_is_refused(record: Record, reference: str, code: int) -> None:
+    """Refuse an unknown chain with 400, and an unknown, malformed or overlong reference with 404."""
     swapping(record)
     with pytest.raises(RequestRefusal) as caught:
         status(record, reference)
@@ -431,6 +459,7 @@ def test_a_reference_to_nothing_is_refused(record: Record, reference: str, code:
 
 
 def test_the_latest_deposit_of_a_channel_counts(record: Record) -> None:
+    """Report the channel's newest deposit, here a rejected one, while the first one's swap goes on."""
     sending(record)
     record.rejected("BelowMinimumDeposit")
     assert state(record) == "FAILED"
@@ -438,12 +467,14 @@ def test_the_latest_deposit_of_a_channel_counts(record: Record) -> None:
 
 
 def test_a_deposit_that_only_pays_boosters_back_is_none(record: Record) -> None:
+    """Leave the channel waiting when a deposit only repays those who boosted an earlier one."""
     record.deposited(action=("BoostersCredited", {"prewitnessed_deposit_id": 9}))
     assert state(record) == "WAITING"
 
 
 @pytest.mark.parametrize("kind", ["NetworkFee", ("Regular", {"output_action": ("CreditOnChain", {})})])
 def test_a_swap_that_pays_no_address_has_no_status(record: Record, kind: Any) -> None:
+    """Refuse a status for the network's own swaps and for those that end as credit on chain."""
     request = record.requested()
     request.fields["request_type"] = kind
     with pytest.raises(RequestRefusal, match="not found"):
@@ -451,6 +482,7 @@ def test_a_swap_that_pays_no_address_has_no_status(record: Record, kind: Any) ->
 
 
 def test_a_vault_swap_has_no_channel() -> None:
+    """Give a vault swap's status by its request alone: no channel was ever opened."""
     record = Record()
     record.requested(origin=("Vault", {"tx_id": ("Evm", TRANSACTION)}))
     record.deposited()

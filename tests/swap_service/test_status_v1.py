@@ -14,6 +14,7 @@ NESTED: dict[str, Any] = {"fees": [], "srcAsset": "ETH"}
 
 
 def failure(mode: str) -> dict[str, Any]:
+    """Return the part of a status that failed, by the mode of its failure."""
     about = {"failedAt": 5, "failedBlockIndex": "1-2"}
     return about | {"failure": about | {"mode": mode, "reason": {"name": "N", "message": "M"}}}
 
@@ -31,16 +32,19 @@ def failure(mode: str) -> dict[str, Any]:
     ],
 )
 def test_each_state_has_its_name(state: str, flat: str) -> None:
+    """Rename each state of version 2 to that of version 1, and the fees to feesPaid."""
     assert flat_status(NESTED | {"state": state}) == {"state": flat, "srcAsset": "ETH", "feesPaid": []}
 
 
 def test_a_swap_that_is_executed_and_not_yet_sent_has_a_state_of_its_own() -> None:
+    """Use SWAP_EXECUTED, which version 2 lacks, between execution and the scheduled payout."""
     executed = {"regular": {"executedAt": 7, "executedBlockIndex": "3-1"}}
     flat = flat_status(NESTED | {"state": "SWAPPING", "swap": executed})
     assert (flat["state"], flat["swapExecutedAt"]) == ("SWAP_EXECUTED", 7)
 
 
 def test_of_chunks_the_last_executed_one_is_named() -> None:
+    """Take executedAt from the last executed chunk rather than from the one under way."""
     chunks = {"dca": {"lastExecutedChunk": {"executedAt": 8}, "currentChunk": {"executedAt": 9}}}
     flat = flat_status(NESTED | {"state": "SWAPPING", "swap": chunks})
     assert (flat["state"], flat["swapExecutedAt"]) == ("DEPOSIT_RECEIVED", 8)
@@ -55,18 +59,21 @@ def test_of_chunks_the_last_executed_one_is_named() -> None:
     ],
 )
 def test_a_failure_keeps_its_reason(part: str, mode: str, name: str) -> None:
+    """Rename each kind of failure, and keep its time, name and message."""
     flat = flat_status(NESTED | {"state": "FAILED", part: failure(mode)})
     assert (flat["state"], flat["failure"], flat["failedAt"]) == ("FAILED", name, 5)
     assert flat["error"] == {"name": "N", "message": "M"}
 
 
 def test_a_broadcast_that_was_aborted_is_a_state_and_no_failure() -> None:
+    """Write an aborted broadcast as a state with its time; version 1 has no failure for it."""
     flat = flat_status(NESTED | {"state": "FAILED", "swapEgress": failure("SENDING_FAILED")})
     assert (flat["state"], flat["broadcastAbortedAt"]) == ("BROADCAST_ABORTED", 5)
     assert "failure" not in flat
 
 
 def test_the_swaps_egress_goes_before_a_refund() -> None:
+    """Describe the output where there are both payouts, and the refund where it is the only one."""
     both = {"swapEgress": {"amount": "1"}, "refundEgress": {"amount": "2"}}
     assert flat_status(NESTED | {"state": "SENT"} | both)["egressType"] == "SWAP"
     refund = flat_status(NESTED | {"state": "SENT", "refundEgress": {"amount": "2"}})
@@ -74,6 +81,7 @@ def test_the_swaps_egress_goes_before_a_refund() -> None:
 
 
 def test_a_whole_swap_keeps_all_that_version_1_names() -> None:
+    """Carry over ids, transactions, amounts and fees of a completed swap."""
     record = Record()
     record.opened()
     record.requested()

@@ -20,6 +20,7 @@ CALLS = 30
 
 @pytest.fixture(params=BOTH)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Yield the URL of a database, in SQLite and in PostgreSQL."""
     if request.param == "sqlite":
         yield sqlite_url(tmp_path / "books.sqlite")
         return
@@ -32,6 +33,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 async def test_calls_of_two_processes_are_never_under_way_at_once(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Let two processes sign in turns: never both at once, several calls a turn, all 60 in the end."""
     monkeypatch.setattr(turns, "SIGNING_TURN_S", 0.1)
     monkeypatch.setattr(turns, "LOCK_CHECK_INTERVAL_S", 0.02)
     monkeypatch.setattr(signing_lock, "LOCK_ATTEMPT_S", 0.3)
@@ -62,6 +64,7 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
 
 
 async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up waiting for the other process's turn and send nothing; succeed once that process is gone."""
     monkeypatch.setattr(turns, "WAIT_FOR_TURN_S", 0.5)
     monkeypatch.setattr(signing_lock, "LOCK_ATTEMPT_S", 0.1)
     other = signing_lock.signer_lock(Database(url))
@@ -80,6 +83,7 @@ async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.Monke
 
 
 async def test_without_a_database_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise the database's own error where there is no database to lock, rather than "busy"."""
     monkeypatch.setattr(turns, "WAIT_FOR_TURN_S", 0.5)
     own = ProcessTurns(Database("postgresql://books@127.0.0.1:9/books"))
     async with trio.open_nursery() as nursery:
