@@ -23,6 +23,7 @@ PATHS = (
 
 
 async def test_nothing_is_shown_without_a_session(books: Database) -> None:
+    """Redirect each path to the login page with an empty body, reads and forms alike, without a session."""
     with visitor(books) as (_, guest):
         for path in PATHS:
             answer = await guest.get(path)
@@ -35,6 +36,7 @@ async def test_nothing_is_shown_without_a_session(books: Database) -> None:
 
 
 async def test_a_token_of_the_group_admin_opens_it(books: Database) -> None:
+    """Begin a session by a token of the group admin; its cookie is HttpOnly, strict, and holds no token."""
     with visitor(books) as (_, guest):
         answer = await guest.log_in()
         assert (answer.status_code, answer.headers["location"]) == (303, "/web/")
@@ -64,12 +66,14 @@ async def test_a_token_of_the_group_admin_opens_it(books: Database) -> None:
 def test_one_proxy_may_say_that_a_browser_came_by_tls(
     scheme: str, forwarded: tuple[bytes, ...], is_tls: bool
 ) -> None:
+    """Believe x-forwarded-proto from one proxy, and not where two values contradict each other."""
     headers = [(b"x-forwarded-proto", value) for value in forwarded]
     assert is_secure(Request({"type": "http", "scheme": scheme, "headers": headers})) is is_tls
 
 
 @pytest.mark.parametrize("presented", ["", "shop-" + "s" * 40, "read-" + "r" * 40, TOKEN[:-1], "ä" * 600])
 async def test_any_other_token_opens_nothing(books: Database, presented: str) -> None:
+    """Refuse an empty, foreign, shortened or overlong token with 403, and set no cookie."""
     with visitor(books) as (_, guest):
         answer = await guest.log_in(presented)
         assert answer.status_code == 403
@@ -79,6 +83,7 @@ async def test_any_other_token_opens_nothing(books: Database, presented: str) ->
 
 
 async def test_a_session_ends_with_its_token(books: Database) -> None:
+    """End a session once its token is no longer in the file."""
     known = list(tokens())
     with visitor(books, source=lambda: known) as (_, guest):
         await guest.log_in()
@@ -88,6 +93,7 @@ async def test_a_session_ends_with_its_token(books: Database) -> None:
 
 
 async def test_a_session_ends_after_half_a_day(books: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse a cookie that is older than the sessions last."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         monkeypatch.setattr(sessions_module, "SESSION_MAX_AGE_S", -1)
@@ -97,6 +103,7 @@ async def test_a_session_ends_after_half_a_day(books: Database, monkeypatch: pyt
 async def test_a_session_counts_at_each_process_of_the_books_and_nowhere_else(
     books: Database, empty: Database
 ) -> None:
+    """Accept a session at each service of one database, and at no service of another."""
     with visitor(books) as (_, first), visitor(books) as (_, second), visitor(empty) as (_, other):
         await first.log_in()
         for guest, status in ((second, 200), (other, 303)):
@@ -105,6 +112,7 @@ async def test_a_session_counts_at_each_process_of_the_books_and_nowhere_else(
 
 
 async def test_a_cookie_that_was_changed_opens_nothing(books: Database) -> None:
+    """Refuse a cookie that differs in any letter tried, and texts that are no cookie at all."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         (good,) = (cookie.value for cookie in guest.client.cookies.jar)
@@ -120,6 +128,7 @@ async def test_a_cookie_that_was_changed_opens_nothing(books: Database) -> None:
 
 
 async def test_logging_out_takes_the_cookie_away(books: Database) -> None:
+    """End the session by a form with its own number only: another page could not log the operator out."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         assert (await guest.post("/logout", {"csrf": "0" * 64})).status_code == 403
@@ -129,6 +138,7 @@ async def test_logging_out_takes_the_cookie_away(books: Database) -> None:
 
 
 async def test_forms_of_other_pages_are_refused(books: Database) -> None:
+    """Refuse a form whose origin or fetch site is another page's, at login and within a session."""
     foreign = (
         {"origin": "https://evil.example"},
         {"origin": "http://127.0.0.1:9999"},
@@ -151,6 +161,7 @@ async def test_forms_of_other_pages_are_refused(books: Database) -> None:
 
 
 async def test_a_number_of_another_session_is_refused(books: Database) -> None:
+    """Refuse the number that belongs to another session's forms: it was stolen or is stale."""
     with visitor(books) as (_, one), visitor(books) as (_, another):
         await one.log_in()
         await another.log_in()
@@ -160,6 +171,7 @@ async def test_a_number_of_another_session_is_refused(books: Database) -> None:
 
 
 async def test_malformed_forms_are_refused(books: Database) -> None:
+    """Refuse a form of a wrong type, too large, with too many fields, or that is not UTF-8."""
     with visitor(books) as (_, guest):
         send, own = guest.client.post, {"origin": BASE}
         form = {"content-type": "application/x-www-form-urlencoded"}
@@ -173,6 +185,7 @@ async def test_malformed_forms_are_refused(books: Database) -> None:
 
 
 async def test_each_answer_forbids_scripts_frames_and_other_hosts(books: Database) -> None:
+    """Send with each answer a policy that refuses foreign scripts and frames, and no shared caching."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         for path in (*PATHS[:-1], "/login", "/static/page.css", "/static/live.js", "/none"):
@@ -187,6 +200,7 @@ async def test_each_answer_forbids_scripts_frames_and_other_hosts(books: Databas
 
 
 async def test_no_page_has_an_inline_script_or_style_or_a_foreign_address(books: Database) -> None:
+    """Keep style and scripts out of the HTML, as the policy demands, and name no host but the node's."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         for path in (*PATHS[:12], "/login", "/none"):
@@ -199,6 +213,7 @@ async def test_no_page_has_an_inline_script_or_style_or_a_foreign_address(books:
 
 
 async def test_the_theme_is_kept_and_only_own_paths_are_gone_back_to(books: Database) -> None:
+    """Keep the theme in a cookie, and redirect after it to paths below /web only, never to other hosts."""
     with visitor(books) as (_, guest):
         assert 'data-theme="auto"' in (await guest.get("/login")).text
         answer = await guest.post("/theme", {"theme": "dark", "path": "/web/login"})
@@ -218,6 +233,7 @@ async def test_the_theme_is_kept_and_only_own_paths_are_gone_back_to(books: Data
 
 
 def test_a_session_names_its_token_and_no_secret(books: Database) -> None:
+    """Keep the key of the books, name the token in a cookie, and take no message for a session."""
     key = service_key(books)
     assert service_key(books) == key
     assert len(key) == 32
@@ -232,6 +248,7 @@ def test_a_session_names_its_token_and_no_secret(books: Database) -> None:
 
 
 def test_books_with_the_key_are_for_their_owner_alone(empty: Database, tmp_path: Path) -> None:
+    """Make the database file readable by its owner alone once it holds the key of sessions."""
     path = tmp_path / "empty.sqlite"
     path.chmod(0o644)
     service_key(empty)
@@ -239,6 +256,7 @@ def test_books_with_the_key_are_for_their_owner_alone(empty: Database, tmp_path:
 
 
 async def test_a_node_that_only_looks_like_one_of_development_gets_no_controls(books: Database) -> None:
+    """Offer no controls and call no dev_ method on a node that only says it is of development."""
     node = OfficialNode()
     with visitor(books, node) as (page, guest):
         await page._context.watch.ask()

@@ -10,6 +10,7 @@ from cfnode.dashboard.cache import Cache
 
 
 async def test_five_browsers_wait_once_for_a_part_that_cannot_be_made(autojump_clock: MockClock) -> None:
+    """Make a part once for five browsers that wait for it, and give all five its error."""
     cache, attempts, failed_at = Cache(), 0, list[float]()
 
     async def make() -> str:
@@ -34,6 +35,7 @@ async def test_five_browsers_wait_once_for_a_part_that_cannot_be_made(autojump_c
 async def test_a_part_of_an_older_block_that_is_made_late_does_not_replace_the_newer_one(
     autojump_clock: MockClock,
 ) -> None:
+    """Keep the part of block 2 when that of block 1 is finished after it."""
     cache = Cache()
 
     async def of_block_1() -> str:

@@ -29,17 +29,20 @@ def run(database: Database, *flags: str) -> Result:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder for the token, with the data folder of the user below it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path
 
 
 def token_file(path: Path, text: str) -> Path:
+    """Write a file of tokens that its owner alone can read."""
     path.touch(mode=0o600)
     path.write_text(text)
     return path
 
 
 def test_a_token_is_made_once_for_the_owner_alone_and_never_printed(empty: Database, files: Path) -> None:
+    """Create a token once, in a file for its owner alone, and print the path but never the token."""
     path = files / "web-token"
     first = run(empty, "--web", "--check")
     token = path.read_text().strip()
@@ -54,6 +57,7 @@ def test_a_token_is_made_once_for_the_owner_alone_and_never_printed(empty: Datab
 
 
 def test_a_file_of_ones_own_has_one_long_token(empty: Database, files: Path) -> None:
+    """Refuse a file of several tokens, of a short one, or open to other users, and do not print it."""
     own = token_file(files / "own", f"  {LONG}\n")
     assert Sessions(b"k" * 32, _token_source(empty, None, own)).begin(LONG) is not None
     for text in ("", "short", f"{LONG} {LONG}"):
@@ -70,6 +74,7 @@ def test_a_file_of_ones_own_has_one_long_token(empty: Database, files: Path) -> 
 
 
 def test_of_the_clients_tokens_those_of_the_group_admin_open_it(empty: Database, files: Path) -> None:
+    """Admit tokens of the group admin from the clients' file; a reload ends the sessions of removed ones."""
     path = token_file(files / "tokens", f"shop broker {'s' * 40}\n")
     answer = run(empty, "--web", f"--auth-token-file={path}")
     assert answer.exit_code == 3
@@ -87,6 +92,7 @@ def test_of_the_clients_tokens_those_of_the_group_admin_open_it(empty: Database,
 
 
 def test_with_postgresql_the_token_is_in_the_base_path(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the token in the user's data folder where the books are a server's; refuse without a home."""
     database = Database("postgresql://books@127.0.0.1:9/books")
     source = _token_source(database, None, None)
     token = (files / "data" / "cfnode" / "web-token").read_text().strip()
@@ -100,6 +106,7 @@ def test_with_postgresql_the_token_is_in_the_base_path(files: Path, monkeypatch:
 def test_flags_that_contradict_each_other_and_missing_libraries_are_named(
     empty: Database, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse --web-token-file without --web, and name the package to install where a library is missing."""
     answer = run(empty, f"--web-token-file={files / 'own'}")
     assert answer.exit_code == 2
     assert "--web-token-file needs --web: add it" in answer.output

@@ -27,6 +27,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(params=BOTH)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """Yield a database with its tables, in SQLite and in PostgreSQL."""
     if request.param == "sqlite":
         made = Database(sqlite_url(tmp_path / "books.sqlite"))
         made.migrate()
@@ -86,6 +87,7 @@ async def watching(client: httpx.AsyncClient) -> AsyncIterator[Any]:
 async def test_each_browser_gets_each_block_and_the_page_has_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Send each block to both browsers, after which figures and front page include it."""
     monkeypatch.setattr(pulse, "MIN_EVENT_GAP_S", 0.0)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
@@ -107,6 +109,7 @@ async def test_each_browser_gets_each_block_and_the_page_has_it(
 async def test_a_browser_that_goes_away_frees_its_place(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse one browser too many with 503, and admit it once another has gone."""
     monkeypatch.setattr(pulse, "MAX_BROWSER_STREAMS", 1)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
@@ -126,6 +129,7 @@ async def test_a_browser_that_goes_away_frees_its_place(
 async def test_a_stream_ends_by_itself_before_the_server_ends_the_connection(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End a stream after its duration with the newest block sent: the browser then opens the next."""
     monkeypatch.setattr(pulse, "STREAM_DURATION_S", 0.2)
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
@@ -137,6 +141,7 @@ async def test_a_stream_ends_by_itself_before_the_server_ends_the_connection(
 
 
 async def test_streams_end_with_the_service(database: Database) -> None:
+    """End the open streams when the service is cancelled, instead of waiting for their browsers."""
     write_block(database, 1)
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (_, client, scope), watching(client) as stream:
@@ -148,6 +153,7 @@ async def test_streams_end_with_the_service(database: Database) -> None:
 
 
 async def test_a_stream_needs_a_session(database: Database) -> None:
+    """Redirect a stream without a session, and keep host check and other paths of the port in force."""
     with trio.fail_after(PATIENCE_S):
         async with served(database) as (_, client, _):
             client.cookies.clear()

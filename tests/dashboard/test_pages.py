@@ -23,6 +23,7 @@ from tests.support.dashboard.pages import HOSTILE, plain, text_of
 
 
 async def test_the_first_page_has_the_swaps_and_todays_figures(books: Database, day: Day) -> None:
+    """Put the day's volume, failed payouts, refunds and the newest block of the books on the front page."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         text = await text_of(guest, "/")
@@ -34,6 +35,7 @@ async def test_the_first_page_has_the_swaps_and_todays_figures(books: Database, 
 
 
 async def test_each_page_of_a_development_chain_says_what_time_it_is_there(books: Database) -> None:
+    """Print the chain's time and how far it is behind on a development chain, and only there."""
     year_back = (1_700_000_000_000).to_bytes(8, "little").hex()
     node = OfficialNode(system_chainType="Development", state_getStorage=f"0x{year_back}")
     with visitor(books, node) as (page, guest):
@@ -49,6 +51,7 @@ async def test_each_page_of_a_development_chain_says_what_time_it_is_there(books
 
 
 async def test_the_figures_are_those_of_the_totals(books: Database) -> None:
+    """Print count, amount and dollars of each volume as the totals have them, and refuse odd periods."""
     with books.reading() as connection:
         volumes = [total for total in totals_of(connection, 0, 2**31 - 1) if total.measure == "volume"]
     with visitor(books) as (_, guest):
@@ -64,6 +67,7 @@ async def test_the_figures_are_those_of_the_totals(books: Database) -> None:
 
 
 async def test_an_open_channel_has_its_time_left_and_its_code(books: Database) -> None:
+    """Print an open channel's address and time left; its short path leads to its page, with a QR code."""
     with books.reading() as connection:
         first = open_channels(connection)[0]
     with visitor(books) as (_, guest):
@@ -86,6 +90,7 @@ async def test_an_open_channel_has_its_time_left_and_its_code(books: Database) -
      "Ethereum/%00", "Ethereum/1%27"],
 )  # fmt: skip
 async def test_a_channel_that_is_not_open_is_not_found(books: Database, path: str) -> None:
+    """Answer 404 for a channel that is not open, and say that it may have expired."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         for end in ("", "/code.svg"):
@@ -95,6 +100,7 @@ async def test_a_channel_that_is_not_open_is_not_found(books: Database, path: st
 
 
 async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database) -> None:
+    """Print the recovery command and its receiver with a failed payout; answer 404 to odd page marks."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         text = await text_of(guest, "/payouts")
@@ -107,6 +113,7 @@ async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database)
 
 
 async def test_on_a_test_net_the_command_names_it(books: Database) -> None:
+    """Name the test net in the recovery command, which would look on the main net without it."""
     with visitor(books, OfficialNode(system_chain="Chainflip-Perseverance")) as (page, guest):
         await page._context.watch.ask()
         await guest.log_in()
@@ -115,6 +122,7 @@ async def test_on_a_test_net_the_command_names_it(books: Database) -> None:
 
 
 async def test_partners_have_their_budget(empty: Database) -> None:
+    """Print fee, assets, rate, channels and used budget of a partner in one row."""
     add(empty, Partner("wallet", 25, budget=50 * 10**18, assets=frozenset({"Eth", "Btc"})))
     with visitor(empty) as (_, guest):
         await guest.log_in()
@@ -123,6 +131,7 @@ async def test_partners_have_their_budget(empty: Database) -> None:
 
 
 async def test_health_has_node_and_books(books: Database, day: Day) -> None:
+    """Put the node's progress and network, the newest block and the comparison on the health page."""
     with visitor(books) as (page, guest):
         await page._context.watch.ask()
         await guest.log_in()
@@ -147,6 +156,7 @@ async def test_health_has_node_and_books(books: Database, day: Day) -> None:
 async def test_a_node_that_is_away_or_says_nonsense_is_named(
     books: Database, answers: dict[str, object], words: str
 ) -> None:
+    """Name a node that is away or malformed on the health page, escape what it says, and serve the rest."""
     with visitor(books, OfficialNode(**answers)) as (page, guest):
         await page._context.watch.ask()
         await guest.log_in()
@@ -160,6 +170,7 @@ async def test_a_node_that_is_away_or_says_nonsense_is_named(
 
 
 async def test_empty_books_have_every_page(empty: Database) -> None:
+    """Serve each page over empty books, and say that they are empty."""
     with visitor(empty) as (_, guest):
         await guest.log_in()
         for path in ("/", "/figures", "/channels", "/payouts", "/partners", "/health"):
@@ -223,6 +234,7 @@ def _write_hostile_books(database: Database) -> None:
 
 
 async def test_a_database_that_is_away_is_a_clear_fault() -> None:
+    """Answer 503 with the driver's own message when the database cannot be reached."""
     nowhere = Database("postgresql://books@127.0.0.1:9/books")
     with visitor(nowhere) as (_, guest):
         answer = await guest.get("/")
@@ -232,6 +244,7 @@ async def test_a_database_that_is_away_is_a_clear_fault() -> None:
 
 
 async def test_a_page_is_made_once_for_a_block_and_again_for_the_next(empty: Database) -> None:
+    """Make a page once a block: a change within the block appears with the next one."""
     with visitor(empty) as (page, guest):
         await guest.log_in()
         await guest.get("/partners")
@@ -242,6 +255,7 @@ async def test_a_page_is_made_once_for_a_block_and_again_for_the_next(empty: Dat
 
 
 async def test_a_missing_gap_difference_and_unread_event_are_shown(empty: Database) -> None:
+    """Name missing blocks, and a figure that the chain has as a debt, on the health page."""
     _write_hostile_books(empty)
     with empty.writing() as connection:
         connection.execute(insert(schema.gaps), {"first": 5, "last": 7, "found_at": 0})
@@ -257,6 +271,7 @@ async def test_a_missing_gap_difference_and_unread_event_are_shown(empty: Databa
 
 
 def test_amounts_times_and_names_are_written_for_people() -> None:
+    """Write amounts in whole coins, cut rather than rounded, and times and shares in the largest units."""
     assert exact(123_456_789 * 10**16, "Eth") == "1,234,567.89 ETH"
     assert coins(1_234_567_891_234_567_890, "Eth") == "1.234567 ETH"
     assert coins(1, "Eth") == "< 0.000001 ETH"
@@ -280,6 +295,7 @@ def test_amounts_times_and_names_are_written_for_people() -> None:
 
 
 def test_a_chart_sums_up_small_series_and_has_no_script_or_style() -> None:
+    """Sum up the smallest series as "others", and write names into titles of an SVG without any script."""
     series = {f"series {number}": [float(number), 1.0] for number in range(12)} | {HOSTILE: [99.0, 1.0]}
     chart = stacked("Title", ["11-01", "11-02"], series, lambda value: f"${value:.0f}")
     assert len(chart.legend) == MAX_SERIES + 1

@@ -29,6 +29,7 @@ class Client:
 
 
 async def test_the_first_bytes_come_before_the_last_are_written() -> None:
+    """Send the first pieces while the writer waits for a sign that the client has them."""
     read_first = threading.Event()
 
     class First(Client):
@@ -48,6 +49,7 @@ async def test_the_first_bytes_come_before_the_last_are_written() -> None:
 
 
 async def test_a_slow_client_holds_no_writer() -> None:
+    """Let the writer finish 100 pieces while the client has not taken the first."""
     done = threading.Event()
 
     class Slow(Client):
@@ -69,6 +71,8 @@ async def test_a_slow_client_holds_no_writer() -> None:
 
 @pytest.mark.parametrize("size", [0, 10, PIECE_BYTES])
 async def test_an_error_before_the_first_piece_begins_no_answer(size: int) -> None:
+    """Raise the writer's error before anything is sent, so that the answer can still be an error."""
+
     def write(file: BinaryIO) -> None:
         file.write(b"a" * size)
         raise ValueError("no more")
@@ -80,6 +84,7 @@ async def test_an_error_before_the_first_piece_begins_no_answer(size: int) -> No
 
 
 async def test_an_error_after_the_first_piece_is_raised_to_break_the_answer_off() -> None:
+    """Raise the writer's error after some bytes were sent, so that the connection is cut."""
     read_first = threading.Event()
 
     class First(Client):
@@ -100,12 +105,14 @@ async def test_an_error_after_the_first_piece_is_raised_to_break_the_answer_off(
 
 
 async def test_an_empty_answer_has_a_head() -> None:
+    """Send a head for an answer without bytes."""
     client = Client()
     await send_spooled(lambda file: None, client.start, client.send, trio.CapacityLimiter(1))
     assert (client.is_started, bytes(client.received)) == (True, b"")
 
 
 async def test_a_writer_ends_when_its_client_has_gone() -> None:
+    """Stop a writer without an end soon after the sending was cancelled."""
     begun = trio.Event()
 
     class Gone(Client):

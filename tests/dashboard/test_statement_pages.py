@@ -36,6 +36,7 @@ def file_of(database: Database, period: str, form: str, **chosen: str) -> bytes:
 
 
 async def test_the_page_has_a_link_for_each_period_of_the_books_and_each_format(month: Database) -> None:
+    """Link each period since the first block, in each format, and mark the running one as "so far"."""
     with visitor(month) as (_, guest):
         await guest.log_in()
         text = await text_of(guest, "/statements")
@@ -51,6 +52,7 @@ async def test_the_page_has_a_link_for_each_period_of_the_books_and_each_format(
 @pytest.mark.parametrize("form", [name for name in FORMATS if name not in ("xlsx", "parquet")])
 @pytest.mark.parametrize("period", ["2026-11", "2026-Q4"])
 async def test_a_file_is_the_one_that_the_command_writes(month: Database, form: str, period: str) -> None:
+    """Serve the bytes that the command writes, with type, name and "so-far" for an unfinished period."""
     with visitor(month) as (_, guest):
         await guest.log_in()
         answer = await guest.get(f"/statements/file?period={period}&format={form}")
@@ -64,6 +66,7 @@ async def test_a_file_is_the_one_that_the_command_writes(month: Database, form: 
 
 
 async def test_a_spreadsheet_of_one_partner_is_read_by_others(month: Database) -> None:
+    """Serve a workbook that openpyxl reads, of one partner only, here without lines."""
     with visitor(month) as (_, guest):
         await guest.log_in()
         answer = await guest.get("/statements/file?period=2026-11&partner=wallet&format=xlsx")
@@ -85,6 +88,7 @@ async def test_a_spreadsheet_of_one_partner_is_read_by_others(month: Database) -
     ],
 )
 async def test_a_form_with_a_fault_keeps_what_was_typed(month: Database, query: str, words: str) -> None:
+    """Answer 400 with the field's fault, keep what was typed, and escape it."""
     with visitor(month) as (_, guest):
         await guest.log_in()
         answer = await guest.get(f"/statements/file?{query}&account={ACCOUNT}" if "account" not in query else
@@ -101,6 +105,7 @@ async def test_a_form_with_a_fault_keeps_what_was_typed(month: Database, query: 
 async def test_statements_need_a_session_and_their_library(
     month: Database, empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Redirect without a session; name the package for a missing library, and say that books are empty."""
     import sys
 
     with visitor(month) as (_, guest):

@@ -16,8 +16,10 @@ OF_CHANNELS = {
 
 
 def test_each_state_has_words() -> None:
+    """Have words for each state that a swap can have once it was requested."""
     assert set(STATES) == {state.value for state in JourneyState} - OF_CHANNELS
 
 
 def test_only_a_paid_swap_is_green() -> None:
+    """Mark paid, credited and done as good, and no other state: a refund is not what was ordered."""
     assert {state for state, (_, kind, _) in STATES.items() if kind == "good"} == {"paid", "credited", "done"}

@@ -36,6 +36,7 @@ async def found_at(guest: Visitor, term: str) -> str:
 
 
 async def test_each_name_of_a_swap_leads_to_its_page(books: Database, day: Day) -> None:
+    """Lead from request number and transaction to the swap's page, with its steps and recovery command."""
     swap = next(record for record in report(books, "swaps", Period()) if record["state"] == "failed")
     deposit = next(row for row in rows(books, "deposits") if row["request"] == swap["request"])
     with visitor(books) as (_, guest):
@@ -53,6 +54,7 @@ async def test_each_name_of_a_swap_leads_to_its_page(books: Database, day: Day) 
 
 
 async def test_a_channel_has_its_page_open_or_not(books: Database, day: Day) -> None:
+    """Lead from id and address, in any case, to the channel's page, with its deposits linked to swaps."""
     channel = next(row for row in rows(books, "channels") if row["chain"] == "Bitcoin")
     name = f"{channel['block']}-Bitcoin-{channel['channel']}"
     with visitor(books) as (_, guest):
@@ -75,6 +77,7 @@ async def test_a_channel_has_its_page_open_or_not(books: Database, day: Day) -> 
 
 
 async def test_an_address_of_several_swaps_leads_to_a_list(books: Database) -> None:
+    """List the swaps to an address with several, newest first."""
     numbers = [row["request"] for row in rows(books, "requests") if row["destination"] == EVM_ADDRESS]
     with visitor(books) as (_, guest):
         await guest.log_in()
@@ -86,6 +89,7 @@ async def test_an_address_of_several_swaps_leads_to_a_list(books: Database) -> N
 
 
 async def test_an_account_leads_to_its_swaps(books: Database, day: Day) -> None:
+    """Lead from a broker's account to the list of its swaps, and say where a term matches nothing."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         assert await found_at(guest, day.broker) == f"/swaps?account={day.broker}"
@@ -94,6 +98,7 @@ async def test_an_account_leads_to_its_swaps(books: Database, day: Day) -> None:
 
 @pytest.mark.parametrize("term", HOSTILE_TERMS)
 async def test_any_term_is_only_text(books: Database, term: str) -> None:
+    """Find nothing for hostile terms, print them escaped and shortened, and leave the books as they are."""
     before = rows(books, "requests")
     with visitor(books) as (_, guest):
         await guest.log_in()
@@ -112,6 +117,7 @@ async def test_any_term_is_only_text(books: Database, term: str) -> None:
 )
 @pytest.mark.parametrize("text", [HOSTILE, SQL, "x" * 10_000, "a\0b", "9" * 60])
 async def test_any_filter_is_only_text(books: Database, name: str, text: str) -> None:
+    """List nothing for hostile filters, print them escaped and shortened, and mark the field at fault."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         answer = await guest.client.get("/web/swaps", params={name: text})
@@ -144,6 +150,7 @@ async def listed_at(guest: Visitor, **fields: str) -> list[int]:
 async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
     books: Database, day: Day, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """List on all pages together, newest first, what the report has for each state, asset, owner or day."""
     monkeypatch.setattr("cfnode.dashboard.swap_pages.LINES_PER_PAGE", 2)
     known = list(report(books, "swaps", Period()))
     customers = [swap for swap in known if swap["kind"].startswith("Regular")]
@@ -170,6 +177,7 @@ async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
 
 
 async def test_a_page_far_back_keeps_its_filter(books: Database) -> None:
+    """Keep the filter in the form and in the link to the newest page; answer 404 to odd page marks."""
     with visitor(books) as (_, guest):
         await guest.log_in()
         text = (await guest.get("/swaps?state=paid&source=Eth&before=1-0")).text
@@ -180,6 +188,7 @@ async def test_a_page_far_back_keeps_its_filter(books: Database) -> None:
 
 
 def test_fields_are_read_into_a_filter() -> None:
+    """Read a day as the period from its midnight to the next, trim the partner, and refuse a later start."""
     form = FilterForm.read(
         {"state": "paid", "first": "2026-11-25", "last": "2026-11-25", "partner": " shop "}
     )
@@ -194,6 +203,7 @@ def test_fields_are_read_into_a_filter() -> None:
 
 
 async def test_what_has_no_page_is_listed_and_escaped(empty: Database) -> None:
+    """List a rejected deposit and a partner's request that have no page, with their texts escaped."""
     deposit = {
         "block": 1, "event": 2, "state": "failed", "chain": "Ethereum", "asset": HOSTILE[:12], "amount": 5,
         "ingress_fee": 0, "boost_fee": 0, "action": "None", "reason": HOSTILE, "origin": "Vault",
@@ -219,6 +229,7 @@ async def test_what_has_no_page_is_listed_and_escaped(empty: Database) -> None:
 
 
 async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) -> None:
+    """Offer each partner in the filter, and list only the swaps of channels that it opened."""
     add(empty, Partner("wallet", 25))
     with empty.writing() as connection:
         connection.execute(insert(schema.blocks), {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1,
@@ -255,6 +266,7 @@ async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) 
 async def test_an_aborted_payout_has_the_command_that_sends_its_transaction(
     chain: str, outcomes: list[str], label: str, command: str | None, empty: Database
 ) -> None:
+    """Offer the recovery command where a vault would take the transaction, and say until when."""
     with empty.writing() as connection:
         connection.execute(insert(schema.blocks), {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1,
                                                    "spec_version": 1, "events": 9})  # fmt: skip
