@@ -53,6 +53,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param("0", signal.SIGHUP, marks=only_whole),
         pytest.param("1", signal.SIGHUP, marks=only_whole),
     ],
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_a_run_that_is_ended_leaves_no_process(folder: Path, processes: str, number: signal.Signals) -> None:
     """Leave no process behind when a run is ended by a signal, and exit with the signal's code."""
