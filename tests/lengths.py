@@ -42,5 +42,7 @@ def draw_seed() -> str:
     return os.environ.setdefault(SEED, str(random.randrange(10**6)))
 
 
-only_whole = pytest.mark.skipif(WHOLE not in os.environ, reason="takes minutes: scripts/test --all plays it")
-"""For a test whose rules shorter tests play too."""
+only_whole = pytest.mark.skipif(
+    f"{WHOLE!r} not in os.environ", reason="takes minutes: scripts/test --all plays it"
+)
+"""For a test whose rules shorter tests play too; looked up at its start, since `--all` is read after this."""

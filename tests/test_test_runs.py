@@ -44,12 +44,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "number",
-    [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=only_whole)],
-    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+    ("processes", "number"),
+    [
+        ("0", signal.SIGINT),
+        ("1", signal.SIGTERM),
+        pytest.param("1", signal.SIGINT, marks=only_whole),
+        pytest.param("0", signal.SIGTERM, marks=only_whole),
+        pytest.param("0", signal.SIGHUP, marks=only_whole),
+        pytest.param("1", signal.SIGHUP, marks=only_whole),
+    ],
+    ids=lambda value: getattr(value, "name", value),
 )
-@pytest.mark.parametrize("processes", ["0", "1"])
-def test_a_run_that_is_ended_leaves_no_process(folder: Path, number: signal.Signals, processes: str) -> None:
+def test_a_run_that_is_ended_leaves_no_process(folder: Path, processes: str, number: signal.Signals) -> None:
     """Leave no process behind when a run is ended by a signal, and exit with the signal's code."""
     (folder / "endless").touch()
     runner = subprocess.Popen(

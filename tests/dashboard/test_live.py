@@ -21,11 +21,12 @@ from cfnode.swap_service.live_network.server import ListenAddress, serve
 from cfnode.swap_service.live_network.source import LiveSource
 from tests.dashboard.visiting import TOKEN, OfficialNode, tokens
 from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
+from tests.lengths import repeats
 
 PATIENCE_S = 60.0
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=BOTH[: repeats(2, 1)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """Yield a database with its tables, in SQLite and in PostgreSQL."""
     if request.param == "sqlite":

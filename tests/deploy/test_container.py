@@ -19,6 +19,7 @@ from cfnode.cli.client import CallRefused
 from tests.conftest import ROOT
 from tests.deploy.programs import DEPLOY, linter, output_of, started
 from tests.e2e.conftest import OFFICIAL_FLAGS
+from tests.lengths import only_whole
 from tests.process import command
 from tests.support.deploy.containers import BASE, CHAIN, COMPOSE, DOCKERFILE, KEYS, folder, keystore, moved
 
@@ -68,7 +69,10 @@ def test_the_compose_file_has_the_official_profiles_and_is_closed() -> None:
     assert re.search(r"^USER 10110:10110$", DOCKERFILE.read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name == "node-with-broker" else [only_whole]) for name in PROFILES],
+)
 def test_each_command_line_of_the_compose_file_runs(name: str, folder: Path) -> None:
     """Run each command line of the compose file twice: the second insertion of a key must not fail."""
     service = SERVICES[name]
@@ -86,7 +90,9 @@ def test_each_command_line_of_the_compose_file_runs(name: str, folder: Path) -> 
             assert node.stop(getattr(signal, service["stop_signal"])) == 0
 
 
-@pytest.mark.parametrize("key_type", ["brok", "lqpr", None])
+@pytest.mark.parametrize(
+    "key_type", ["brok", pytest.param("lqpr", marks=only_whole), pytest.param(None, marks=only_whole)]
+)
 def test_the_official_command_lines_run_with_the_alias(key_type: str | None, folder: Path) -> None:
     """Run the official node's command lines under its program's name, with and without a key."""
     program, chain, base = "/usr/local/bin/chainflip-node", f"--chain={CHAIN}", f"--base-path={BASE}"

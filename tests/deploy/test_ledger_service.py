@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 from tests.deploy.programs import LIMIT_S, output_of, program
 from tests.documentation import block
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.lengths import only_whole
 from tests.process import NodeProcess, environment, running_node
 from tests.support.deploy.containers import COMPOSE, DOCKERFILE
 from tests.support.deploy.units import (
@@ -95,7 +96,7 @@ def test_each_line_of_the_settings_is_a_flag(node: NodeProcess, tmp_path: Path) 
     assert f"CFNODE_LEDGER_RUN_ACCOUNT={kept}" in offered
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=only_whole)])
 def test_the_ledger_needs_nothing_that_the_unit_forbids(node: NodeProcess, tmp_path: Path, kind: str) -> None:
     """Make no system call that the unit forbids, and map no memory as writable and executable."""
     if kind == "sqlite":

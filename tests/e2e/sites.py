@@ -173,10 +173,17 @@ class Places:
     """Machines of the nodes of one chain: this one, or one for each node."""
 
     def __init__(
-        self, stack: ExitStack, folder: Path, cfnode: Cfnode, machines: Sequence[Machine] = ()
+        self,
+        stack: ExitStack,
+        folder: Path,
+        cfnode: Cfnode,
+        machines: Sequence[Machine] = (),
+        block_ms: int = 300,
     ) -> None:
+        """Choose the time between two blocks so long that all nodes execute each block in time."""
         self._stack, self._folder, self._cfnode = stack, folder, cfnode
         self._machines = iter(machines)
+        self._block_ms = block_ms
         self._who = f"--dev-authorities={folder / 'authorities.json'}"
         (folder / "authorities.json").write_text(json.dumps(AUTHORITIES))
 
@@ -187,7 +194,9 @@ class Places:
 
     def authority(self) -> Site:
         """Return the running node that makes the chain, three blocks an epoch."""
-        site = self.site("authority", "--dev", "--dev-block-time=300", self._who, *GENESIS_FLAGS)
+        site = self.site(
+            "authority", "--dev", f"--dev-block-time={self._block_ms}", self._who, *GENESIS_FLAGS
+        )
         give_broker_key(site, "dev")
         site.start()
         return site

@@ -16,8 +16,6 @@ import pytest
 
 from tests.process import NodeProcess, command, environment, running_node, starting_node, until
 
-pytestmark = pytest.mark.world
-
 OLD, NEW = "old-token-0123456789abcdef", "new-token-0123456789abcdef"
 
 
@@ -101,6 +99,7 @@ def node_in_a_terminal(
             process.wait(timeout=60)
 
 
+@pytest.mark.world
 @pytest.mark.parametrize("has_tokens", [False, True])
 def test_a_closed_terminal_stops_the_node(tmp_path: Path, has_tokens: bool) -> None:
     """Stop when the terminal is closed, and go on after a SIGHUP while it is open."""
@@ -115,6 +114,7 @@ def test_a_closed_terminal_stops_the_node(tmp_path: Path, has_tokens: bool) -> N
         assert "🛑 Stopping" in node.log
 
 
+@pytest.mark.world
 def test_a_node_of_nohup_outlives_its_terminal(tmp_path: Path) -> None:
     """Outlive the terminal under nohup."""
     with node_in_a_terminal(tmp_path, detached=True) as (node, terminal):

@@ -3,7 +3,8 @@
 At random moments, and as soon as the service has confirmed a channel: no row is lost or occurs twice, and the
 answers of the service stay true.
 
-`CFNODE_TEST_KILLS` is how many times, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
+`CFNODE_TEST_KILLS` is how many times, 200 with `--all`, and 60 of them with a database server that is killed
+too, since its recovery takes seconds; `CFNODE_TEST_SEED` repeats a run.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from tests.support.waiting import LIMIT_S, wait_until
 pytestmark = pytest.mark.world
 
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 4)))
+SERVER_KILLS = min(KILLS, int(os.environ.get("CFNODE_TEST_KILLS", 60)))
+"""How many times with a server of PostgreSQL."""
 SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))
 MAX_LIFE_S = 0.6
 """Victims live for at most this long behind the business where they are killed at a random moment."""
@@ -130,11 +133,11 @@ def is_right(answer: httpx.Response, *codes: int) -> bool:
     return answer.status_code in codes
 
 
-def play(chain: DevChain, running: Processes, crash: Callable[[], None] | None) -> Answered:
+def play(chain: DevChain, running: Processes, crash: Callable[[], None] | None, kills: int) -> Answered:
     """Do business, with kills in the middle of it; return the channels that a service has confirmed."""
     dice, answered = random.Random(SEED), Answered()
     with ThreadPoolExecutor(1) as clients:
-        for kill in range(KILLS):
+        for kill in range(kills):
             confirmed = kill % 2 == 0  # every other time the victims live until a channel is confirmed
             for kind in KINDS:
                 running.start(kind)
@@ -158,13 +161,14 @@ def play(chain: DevChain, running: Processes, crash: Callable[[], None] | None) 
 
 def survive(tmp_path: Path, url: str, crash: Callable[[], None] | None, fresh: Database) -> None:
     """Kill for a while, and compare the books with those of a fresh start."""
-    print(f"CFNODE_TEST_SEED={SEED} CFNODE_TEST_KILLS={KILLS}")
+    kills = KILLS if crash is None else SERVER_KILLS
+    print(f"CFNODE_TEST_SEED={SEED} CFNODE_TEST_KILLS={kills}")
     with running_node(tmp_path / "node", "--state-pruning=archive") as node, DevChain(node.url) as chain:
         chain.new_block()
         chain.broker.register()
         Database(url).migrate()
         with processes(node.url, url) as running:
-            answered = play(chain, running, crash)
+            answered = play(chain, running, crash, kills)
         books = Database(url)
         trio.run(followed, books, Source(node.url, first=1))
         trio.run(followed, fresh, Source(node.url, first=1))

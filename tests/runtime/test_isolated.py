@@ -14,8 +14,6 @@ from cfnode.store import Store
 from cfnode.store.verify import survives_reading
 from tests.runtime.chain import GENESIS, toy_store
 
-pytestmark = pytest.mark.world
-
 AT = BlockSource(GENESIS.hash)
 MODULE = "from tests.runtime.toy import runtime_for\n"
 
@@ -32,6 +30,7 @@ def bytecode(folder: Path) -> set[Path]:
     return {path.parent for path in folder.rglob("toy_module.*.pyc")}
 
 
+@pytest.mark.world
 @pytest.mark.usefixtures("new_processes")
 @pytest.mark.parametrize("place", ["nowhere", "elsewhere", "here"])
 async def test_the_process_writes_its_bytecode_where_this_one_does(

@@ -11,12 +11,11 @@ from cfnode.store.overlays import MAX_OVERLAY_BLOCKS
 from tests.node.mini import put, tx, voter_set, voters_of
 from tests.support.node.peers import KEYS, Peer, followed, in_step, reached, running
 
-pytestmark = pytest.mark.world
-
 DEEP = MAX_OVERLAY_BLOCKS + 16
 """More unfinalized blocks than are held in memory."""
 
 
+@pytest.mark.world
 async def test_a_fork_deeper_than_the_memory_limit_is_followed_and_becomes_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:

@@ -28,8 +28,6 @@ from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
 from tests.support.loops import LOOPS, Run
 from tests.support.sdk.orders import ladder, nonce
 
-pytestmark = pytest.mark.world
-
 
 def lost(call: SdkHttpCall) -> Unreachable:
     return Unreachable("the connection broke", url=call.url, sent=True, retryable=True)
@@ -157,6 +155,7 @@ def amounts(blocks: list[BlockFills]) -> list[tuple[int, int]]:
     return [(block.block_number, fill.bought["Eth"]) for block in blocks for fill in block.fills]
 
 
+@pytest.mark.world
 def test_fills_are_each_yielded_once_also_over_a_restart(tmp_path: Path) -> None:
     base = f"--base-path={tmp_path}/base"
     blocks = list[BlockFills]()
@@ -205,6 +204,7 @@ def test_the_async_stream_yields_the_same(tmp_path: Path) -> None:
     assert streamed == read[:1]
 
 
+@pytest.mark.world
 @LOOPS
 def test_the_subscription_goes_on_behind_a_restart(loop: Run, tmp_path: Path) -> None:
     base, blocks = f"--base-path={tmp_path}/base", list[BlockFills]()
