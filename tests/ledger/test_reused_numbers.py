@@ -23,6 +23,7 @@ from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
+from cfnode.ledger.reports import Period, report
 from cfnode.ledger.statements import LedgerStatement
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swaps.identity import ChannelId
@@ -264,6 +265,20 @@ def _written_by_an_older_version(new: Database, old: Database) -> None:
         }
         connection.execute(insert(schema.metadata.tables["day_totals"]), total)
         connection.execute(text("INSERT INTO ledger (name, value) VALUES ('totals', '8')"))
+
+
+def test_lines_of_statements_and_fees_name_the_channel_of_their_own_opening(
+    make_database: MakeDatabase,
+) -> None:
+    """A number alone would say that all are one channel's."""
+    books = written(make_database())
+    lines = list(LedgerStatement(books, NOVEMBER).lines())
+    swaps = {line.request: line.channel_id for line in lines if line.line == "swap"}
+    assert swaps == {1: "1-Ethereum-7", 2: "3-Ethereum-7", 4: "7-Ethereum-7"}
+    ingress = ["1-Ethereum-7", "3-Ethereum-7", "5-Ethereum-7", "7-Ethereum-7"]
+    assert [line.channel_id for line in lines if line.kind == "ingress"] == ingress
+    fees = [record for record in report(books, "fees", Period()) if record["kind"] == "ingress"]
+    assert [record["channel_id"] for record in fees] == ingress
 
 
 def test_a_webhook_names_the_channel_and_the_documents_state(make_database: MakeDatabase) -> None:
