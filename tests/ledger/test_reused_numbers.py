@@ -236,6 +236,28 @@ def test_books_that_an_earlier_version_has_written_are_upgraded(
     assert recomputed(old) == []
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_rejected_transaction_that_paid_twice_is_sent_back_for_the_newest_deposit(
+    make_database: MakeDatabase, anew: bool
+) -> None:
+    """The event names the transaction alone; books that have begun again say what the others do."""
+    database = make_database()
+    database.migrate()
+    Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
+    sent_back = {"broadcast_id": 5, "tx_id": bytes([9]) * 32}
+    blocks = [
+        [opening(0, OURS)], [failed_deposit(0)], [opening(0, OTHERS)], [failed_deposit(0)],
+        [DecodedEvent(0, "EthereumIngressEgress", "TransactionRejectedByBroker", sent_back)],
+    ]  # fmt: skip
+    books = Books(database)
+    for number, events in enumerate(blocks, start=1):
+        if anew:
+            books = Books(database)
+        books.write([block(number, events)], {})
+    assert of(database, "payouts", "kind", "account") == [("rejection", ss58.encode(OTHERS))]
+    assert recomputed(database) == []
+
+
 def _written_by_an_older_version(new: Database, old: Database) -> None:
     """Write new books with the tables of the version before, with the accounts of the first channel."""
     config, ours = _alembic(), ss58.encode(OURS)
