@@ -76,6 +76,7 @@ def test_a_vault_swap_from_solana_is_not_followed_by_a_transaction() -> None:
 
 @pytest.mark.parametrize("command", [("deposit",), ("announce",), ("fail-receiver",)])
 def test_an_address_is_checked_and_repeated_with_its_checksum(command: tuple[str]) -> None:
+    """Refuse a wrong checksum before the node is called."""
     receiver = "0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754"
     amount = () if command == ("fail-receiver",) else ("1",)
     calls, out = played(*command, receiver.lower(), "ETH", *amount)

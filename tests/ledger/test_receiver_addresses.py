@@ -37,6 +37,7 @@ BLOCKS = [
 
 @pytest.fixture
 def books(make_database: MakeDatabase) -> Database:
+    """Return books of a swap whose payout its receiver rejected."""
     database = make_database()
     database.migrate()
     Books(database).begin(GENESIS, "Development", ALL_ACCOUNTS, block(0, []), {})
@@ -66,6 +67,7 @@ def test_all_that_people_read_has_the_checksum(books: Database) -> None:
 
 
 def test_the_stored_text_is_the_chains_and_is_found_in_any_case(books: Database) -> None:
+    """The books follow from their events as before."""
     with books.reading() as connection:
         for table in ("channels", "requests", "payouts", "failures"):
             stored = connection.execute(text(f"SELECT DISTINCT destination FROM {table}")).scalars()

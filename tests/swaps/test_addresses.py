@@ -47,6 +47,7 @@ def test_answers_repeat_an_address_in_one_spelling() -> None:
 
 
 def test_a_stored_text_gets_the_checksum_of_evm_accounts_only() -> None:
+    """Leave other texts, and wrong checksums, as they are."""
     assert checksum_text(EVM.lower()) == EVM
     for text in ("", "0x" + "ab" * 32, "ab" * 20, BITCOIN, EVM.replace("F6F4", "f6F4")):
         assert checksum_text(text) == text

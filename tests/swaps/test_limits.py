@@ -21,6 +21,7 @@ NUMBER = re.compile(r"\b(?:15_?000|3_?000|1_?000)\b(?! (?:basis )?points)")
 
 
 def test_no_other_place_repeats_a_limit() -> None:
+    """Find the numbers of the limits near the words that they are about."""
     paths = [path for path in (ROOT / "cfnode").rglob("*.py") if str(path.relative_to(ROOT)) != OWNER]
     repeated = {f"{path.relative_to(ROOT)}:{line}" for path in paths for line in _repeats(path.read_text())}
     assert repeated == set()
