@@ -38,7 +38,7 @@ from cfnode.cli.values import (
     Units,
     WholeNumber,
     atoms,
-    check_address,
+    checked_address,
 )
 from cfnode.core.assets import asset_text
 from cfnode.core.foreign import ForeignError, read_json
@@ -102,8 +102,7 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
     The command fails with the chain's reason if the chain rejects the deposit.
     """
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
-    address = deposit_address(node.url, address, node.timeout)
-    check_address(asset.chain, address)
+    address = checked_address(asset.chain, deposit_address(node.url, address, node.timeout))
     block = node.call("dev_deposit", address, *arguments)
     node.block(f"deposited {amount} {asset_text(asset)} at {address}", block)
 
@@ -119,8 +118,7 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     The deposit may be boosted.
     """
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
-    address = deposit_address(node.url, address, node.timeout)
-    check_address(asset.chain, address)
+    address = checked_address(asset.chain, deposit_address(node.url, address, node.timeout))
     block = node.call("dev_announceDeposit", address, *arguments)
     node.block(f"announced {amount} {asset_text(asset)} at {address}", block)
 
@@ -218,6 +216,7 @@ def oracle(node: DevClient, feed: Any, dollars: Decimal | None, stale: bool) -> 
 @click.option("--off", is_flag=True, help="Let transfers succeed again.")
 def fail_receiver(node: DevClient, address: str, asset: Any, off: bool) -> None:
     """Fail transfers of ASSET to ADDRESS on their chain (EVM chains) from now on."""
+    address = checked_address(asset.chain, address)
     block = node.call("dev_failReceiver", address, _pair(asset), not off)
     outcome = "succeed" if off else "fail"
     node.block(f"transfers of {asset_text(asset)} to {address} {outcome} from now on", block)

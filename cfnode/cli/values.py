@@ -32,7 +32,7 @@ __all__ = [
     "UnitsOrAll",
     "WholeNumber",
     "atoms",
-    "check_address",
+    "checked_address",
 ]
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -265,19 +265,19 @@ class NodeUrl(click.ParamType[str]):
         return SCHEMES[parts.scheme] + text[len(parts.scheme) :]
 
 
-def check_address(chain: str, address: str, name: str = "ADDRESS") -> None:
-    """Raise Failure (usage) for a text that is no address of the chain, or has a wrong checksum.
+def checked_address(chain: str, address: str, name: str = "ADDRESS") -> str:
+    """Return an address that a person wrote, as answers repeat it; `name` is that of the parameter.
 
-    `name` is that of the parameter.
+    Raises Failure (usage) for a text that is no address of the chain, or has a wrong checksum.
     """
     from cfnode.core.addresses import AddressError
     from cfnode.swaps.address_faults import address_fault
-    from cfnode.swaps.addresses import bitcoin_text, read_address
+    from cfnode.swaps.addresses import bitcoin_text, read_address, repeated_address
 
     with suppress(AddressError):
         read_address(chain, address)
         if chain != "Bitcoin" or bitcoin_text(address) is not None:
-            return
+            return repeated_address(chain, address)
     text = f"{name}: {address!r:.80} is not an address of {chain}: {address_fault(chain, address)}"
     raise CommandFailure(text, ExitCode.USAGE)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset, units
 from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.dashboard.node import RpcNode
+from cfnode.swaps.addresses import repeated_address
 
 __all__ = ["ACTIONS", "BadField", "perform"]
 
@@ -37,7 +38,8 @@ async def _deposit(node: RpcNode, fields: Fields) -> str:
     amount = _amount(fields, "amount", asset.decimals)
     method = "dev_announceDeposit" if fields.get("unconfirmed") else "dev_deposit"
     await node.call(method, address, asset.name, amount)
-    return f"Deposited {units(amount, asset.decimals)} {asset.symbol} at {address}."
+    place = repeated_address(asset.chain, address)
+    return f"Deposited {units(amount, asset.decimals)} {asset.symbol} at {place}."
 
 
 async def _price(node: RpcNode, fields: Fields) -> str:
@@ -50,7 +52,8 @@ async def _price(node: RpcNode, fields: Fields) -> str:
 async def _receiver(node: RpcNode, fields: Fields) -> str:
     address, asset, fails = _text(fields, "address"), _asset(fields), fields.get("fails") == "yes"
     await node.call("dev_failReceiver", address, asset.name, fails)
-    return f"Transfers of {asset.symbol} to {address} {'fail' if fails else 'succeed'} from now on."
+    receiver, outcome = repeated_address(asset.chain, address), "fail" if fails else "succeed"
+    return f"Transfers of {asset.symbol} to {receiver} {outcome} from now on."
 
 
 async def _broadcast(node: RpcNode, fields: Fields) -> str:

@@ -22,6 +22,8 @@ from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+from cfnode.swaps.addresses import address_text
+from cfnode.swaps.checksums import checksum_text
 from cfnode.swaps.events import Name
 from cfnode.swaps.identity import ChannelId
 
@@ -115,7 +117,7 @@ class SwapLines:
         elif event.name in (Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED):
             yield _deposit(chain, fields, boosted=event.name == Name.DEPOSIT_BOOSTED)
         elif event.name == Name.TRANSFER_REJECTED:
-            receiver = _account(chain, fields["destination_address"])
+            receiver = checksum_text(_account(chain, fields["destination_address"]))
             command = f"cfnode recover {chain} {fields['broadcast_id']}"
             yield f"❌ {_amount(fields)} could not be paid to {receiver}: {command}"
         elif event.name in (Name.BATCH, Name.MESSAGE):
@@ -138,7 +140,7 @@ class SwapLines:
 
 def _opened(number: int, fields: dict[str, Any]) -> str:
     source, target = ASSETS[fields["source_asset"]], ASSETS[fields["destination_asset"]]
-    receiver = address_to_text(fields["destination_address"])
+    receiver = address_text(fields["destination_address"])
     return f"{_channel(number, source, fields)} becomes {asset_text(target)} for {receiver}"
 
 

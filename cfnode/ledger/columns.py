@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Dialect,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
 
 from cfnode.ledger.amounts import Amount
+from cfnode.swaps.checksums import checksum_text, evm_account
 
-__all__ = ["amount", "facts", "metadata", "number", "text"]
+__all__ = ["Receiver", "amount", "facts", "metadata", "number", "receiver", "text"]
 
 metadata = MetaData()
 
@@ -40,6 +52,28 @@ def facts(
 def text(name: str, length: int = 0, *, null: bool = False) -> Column[Any]:
     """Return a column of text, of at most `length` characters unless it is 0."""
     return Column(name, String(length) if length else Text, nullable=null)
+
+
+class Receiver(TypeDecorator[str]):
+    """Column type of a receiver's address: in lower case on EVM chains, and read in checksum form."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Return the stored text of an address, with which comparisons in queries are made, too."""
+        if value is None or not value.startswith("0x") or evm_account(value.lower()) is None:
+            return value
+        return value.lower()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        """Return an EVM address with its checksum, as a person may have written it."""
+        return None if value is None else checksum_text(value)
+
+
+def receiver(name: str, *, null: bool = False) -> Column[Any]:
+    """Return a column of addresses that people wrote: receivers of outputs and refunds."""
+    return Column(name, Receiver, nullable=null)
 
 
 def number(name: str, *, null: bool = False) -> Column[Any]:

@@ -23,7 +23,7 @@ from cfnode.ledger.reports import PayoutFact, payout_facts, related, swap_state
 from cfnode.swaps.events import Name
 from cfnode.swaps.fate import Evidence, Fate, Signed, fate, signature_at
 from cfnode.swaps.identity import ChannelId, Place
-from cfnode.swaps.journey import JourneyState
+from cfnode.swaps.journey import JourneyState, rejected_state
 
 __all__ = [
     "FailedPayoutLine",
@@ -332,7 +332,7 @@ def _failed(connection: Connection, rows: list[Record]) -> list[FailedPayoutLine
         paid = [payout for payout in payouts[row["egress"]] if payout["chain"] == row["chain"]]
         evidence = Evidence(
             row["chain"],
-            JourneyState.EXPIRED if is_over else JourneyState.FAILED,
+            rejected_state(is_call_expired=is_over),
             signed=_signature(of_call, changed),
         )
         shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}

@@ -24,6 +24,7 @@ __all__ = [
     "REPORTS",
     "PayoutFact",
     "Period",
+    "channel_text",
     "payout_facts",
     "related",
     "report",
@@ -194,7 +195,8 @@ def _sum(rows: list[Record], kind: str, asset: str | None = None) -> int:
 def _fees(connection: Connection, rows: list[Record]) -> Iterator[Record]:
     names = ("block", "time", "kind", "account", "asset", "amount", "request", "chain", "channel")
     for row in rows:
-        yield {name: row[name] for name in names}
+        channel = channel_text(row["chain"], row["channel"], row["opened"])
+        yield {name: row[name] for name in names} | {"channel_id": channel}
 
 
 def _commissions(connection: Connection, rows: list[Record]) -> Iterator[Record]:

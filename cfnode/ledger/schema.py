@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table
 
 from cfnode.ledger import service_tables
-from cfnode.ledger.columns import amount, facts, metadata, number, text
+from cfnode.ledger.columns import amount, facts, metadata, number, receiver, text
 
 __all__ = ["BY_BLOCK", "metadata"]
 
@@ -96,8 +96,8 @@ channels = facts(
     text("address", null=True),
     text("source", 12, null=True),
     text("target", 12, null=True),
-    text("destination", null=True),
-    text("refund_address", null=True),
+    receiver("destination", null=True),
+    receiver("refund_address", null=True),
     number("commission_bps", null=True),
     number("boost_bps", null=True),
     amount("opening_fee", null=True),
@@ -164,8 +164,8 @@ requests = facts(
     text("source", 12),
     text("target", 12),
     amount("amount"),
-    text("destination", null=True),
-    text("refund_address", null=True),
+    receiver("destination", null=True),
+    receiver("refund_address", null=True),
     number("chunks", null=True),
     number("chunk_interval", null=True),
     indexed_by=(("request",), ("chain", "channel")),
@@ -243,7 +243,7 @@ payouts = facts(
     text("account", 60, null=True),
     text("asset", 12),
     amount("amount", null=True),
-    text("destination", null=True),
+    receiver("destination", null=True),
     number("broadcast", null=True),
     text("reason", null=True),
     text("explanation", null=True),
@@ -282,7 +282,7 @@ failures = facts(
     text("chain", 12),
     text("asset", 12),
     amount("amount"),
-    text("destination"),
+    receiver("destination"),
     number("broadcast"),
     number("egress", null=True),
     indexed_by=(("chain", "egress"), ("chain", "broadcast"), ("destination",)),

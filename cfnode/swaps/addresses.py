@@ -28,6 +28,7 @@ __all__ = [
     "is_same_address",
     "normal_address",
     "read_address",
+    "repeated_address",
     "stored_texts",
 ]
 
@@ -51,6 +52,19 @@ def address_text(address: EncodedAddress) -> str:
     variant, payload = address
     is_evm = variant in _EVM_VARIANTS and len(payload) == 20
     return checksum_address(payload) if is_evm else address_to_text(normal_address(address))
+
+
+def repeated_address(chain: str, text: str) -> str:
+    """Return an address that a person wrote, as answers repeat it; a text that is no address unchanged.
+
+    EVM addresses have their checksum, and Bitcoin's their normal spelling; others have one spelling, or two
+    of which a person chose one.
+    """
+    try:
+        address = read_address(chain, text)
+    except AddressError:
+        return text
+    return address_text(address) if chain in _EVM or chain == "Bitcoin" else text
 
 
 def stored_texts(text: str) -> frozenset[str]:

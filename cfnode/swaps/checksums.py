@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["checksum_address", "evm_account"]
+__all__ = ["checksum_address", "checksum_text", "evm_account"]
 
 _EVM_TEXT: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{40})")
 
@@ -26,3 +26,9 @@ def evm_account(text: str) -> bytes | None:
     digits, account = match[1], bytes.fromhex(match[1])
     is_good = digits in (digits.lower(), digits.upper()) or checksum_address(account)[2:] == digits
     return account if is_good else None
+
+
+def checksum_text(text: str) -> str:
+    """Return the text of an EVM account in checksum form; any other text, or a wrong checksum, unchanged."""
+    account = evm_account(text) if text.startswith("0x") else None
+    return text if account is None else checksum_address(account)

@@ -25,7 +25,7 @@ __all__ = [
     "PayoutKind",
     "PayoutStep",
 ]
-__all__ += ["payout_state", "state_of_payouts"]
+__all__ += ["payout_state", "rejected_state", "state_of_payouts"]
 
 
 class JourneyState(StrEnum):
@@ -133,6 +133,12 @@ def payout_state(steps: Iterable[PayoutStep], state: JourneyState | None = None)
     if state is None:
         raise ValueError("no step begins the payout")
     return state
+
+
+def rejected_state(*, is_call_expired: bool) -> JourneyState:
+    """Return the state of a transfer that its receiver rejected, by the call that makes it again."""
+    steps = [PayoutStep.SCHEDULED, PayoutStep.TRANSFER_REJECTED]
+    return payout_state([*steps, PayoutStep.CALL_EXPIRED] if is_call_expired else steps)
 
 
 _FURTHEST_FIRST: Final = (

@@ -13,7 +13,7 @@ from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
 
 BLOCK = "0x" + "ab" * 32
-ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
+ADDRESS = "0xa56A6be23b6Cf39D9448FF6e897C29c41c8fbDFF"
 ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
 MADE_UP = "0x" + blake2_256(f'{BLOCK} {{"chain": "Bitcoin"}}'.encode()).hex()
 ETHER = {"chain": "Ethereum", "asset": "ETH"}
@@ -72,6 +72,18 @@ def test_a_vault_swap_from_solana_is_not_followed_by_a_transaction() -> None:
     _, out = played("send-to-vault", '{"chain": "Solana"}')
     assert out.startswith("sent the vault swap: block 42 ")
     assert "swap watch" not in out
+
+
+@pytest.mark.parametrize("command", [("deposit",), ("announce",), ("fail-receiver",)])
+def test_an_address_is_checked_and_repeated_with_its_checksum(command: tuple[str]) -> None:
+    """Refuse a wrong checksum before the node is called."""
+    receiver = "0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754"
+    amount = () if command == ("fail-receiver",) else ("1",)
+    calls, out = played(*command, receiver.lower(), "ETH", *amount)
+    assert calls[0][1] == receiver
+    assert (receiver in out, receiver.lower() in out) == (True, False)
+    code, _, err = run("dev", *command, receiver.replace("F", "f", 1), "ETH", *amount)
+    assert (code, "its checksum is wrong" in err) == (2, True)
 
 
 def test_a_jump_by_zero_adds_no_block() -> None:

@@ -106,6 +106,14 @@ def test_a_balance_is_withdrawn(amount: str, taken: int) -> None:
     assert document == {"transaction": HASH, "amount": str(taken), **ETHER, "egress": "Ethereum-2"}
 
 
+@pytest.mark.parametrize("line", [("refund-address", "ethereum"), ("withdraw", "ETH", "1")])
+def test_an_address_is_repeated_with_its_checksum(line: tuple[str, ...]) -> None:
+    """The node gets that text, too."""
+    (call,), (code, out, _) = played(*line, EVM.lower())
+    assert (code, EVM in out, EVM.lower() in out) == (0, True, False)
+    assert EVM in call
+
+
 @pytest.mark.parametrize(
     ("line", "fault"),
     [

@@ -104,7 +104,7 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
         " s old",
         ACCOUNT,
         "12.5 FLIP",
-        "3 (BTC 2, ETH 1)",
+        "3 of this account (BTC 2, ETH 1)",
         "1.25 USDC",
         "0.00000001 BTC",
         "chainflip-node 2.2.3-abc, runtime chainflip-node 20203",
@@ -121,7 +121,7 @@ def test_nothing_on_the_screen_is_cut(place: str, monkeypatch: pytest.MonkeyPatc
     with serving(node(answers())) as url:
         lines = plain(run("status", "--node", url)[1])
     assert f"account        {ACCOUNT}" in lines
-    assert "open channels  3 (BTC 2, ETH 1)" in lines
+    assert "open channels  3 of this account (BTC 2, ETH 1)" in lines
     assert not any("…" in line for line in lines)
 
 

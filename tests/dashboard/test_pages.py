@@ -17,6 +17,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
 from cfnode.ledger.open_channels import open_channels
 from cfnode.ledger.partners.registry import Partner, add
+from cfnode.swaps.checksums import checksum_text
 from tests.dashboard.visiting import GONE, OfficialNode, visitor
 from tests.ledger.day import EVM_ADDRESS, Day
 from tests.support.dashboard.pages import HOSTILE, plain, text_of
@@ -105,7 +106,7 @@ async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database)
         await guest.log_in()
         text = await text_of(guest, "/payouts")
         assert re.search(r"cfnode recover --node https://node.example ethereum \d+", text)
-        assert EVM_ADDRESS in text
+        assert checksum_text(EVM_ADDRESS) in text
         assert "Call is ready" in text
         for before in ("1", "1-", "x-1", "9" * 40 + "-1", "1-1-1"):
             assert (await guest.get(f"/payouts?before={before}")).status_code == 404

@@ -16,10 +16,13 @@ from cfnode.ledger.kinds import Owner
 from cfnode.ledger.partners.registry import Partner, add
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.swap_list import SwapFilter
+from cfnode.swaps.checksums import checksum_text
 from tests.dashboard.visiting import Visitor, visitor
 from tests.ledger.contents import rows
 from tests.ledger.day import EVM_ADDRESS, Day
 from tests.support.dashboard.pages import HOSTILE, plain, text_of
+
+RECEIVER = checksum_text(EVM_ADDRESS)
 
 SQL = "1' OR '1'='1'; DROP TABLE requests; --"
 HOSTILE_TERMS = (
@@ -78,7 +81,7 @@ async def test_a_channel_has_its_page_open_or_not(books: Database, day: Day) -> 
 
 async def test_an_address_of_several_swaps_leads_to_a_list(books: Database) -> None:
     """List the swaps to an address with several, newest first."""
-    numbers = [row["request"] for row in rows(books, "requests") if row["destination"] == EVM_ADDRESS]
+    numbers = [row["request"] for row in rows(books, "requests") if row["destination"] == RECEIVER]
     with visitor(books) as (_, guest):
         await guest.log_in()
         answer = await guest.client.get("/web/find", params={"term": EVM_ADDRESS.upper()})
@@ -276,7 +279,7 @@ async def test_an_aborted_payout_has_the_command_that_sends_its_transaction(
         })  # fmt: skip
         connection.execute(insert(schema.payouts), {
             "block": 1, "event": 2, "kind": "swap", "state": "scheduled", "chain": chain, "egress": 5,
-            "request": 3, "asset": "Eth", "amount": 10**18, "destination": EVM_ADDRESS,
+            "request": 3, "asset": "Eth", "amount": 10**18, "destination": RECEIVER,
         })  # fmt: skip
         connection.execute(insert(schema.broadcasts), {
             "block": 1, "event": 3, "chain": chain, "broadcast": 7, "egress": 5, "place": 0,
@@ -295,13 +298,13 @@ async def test_an_aborted_payout_has_the_command_that_sends_its_transaction(
     with visitor(empty) as (_, guest):
         await guest.log_in()
         text = await text_of(guest, "/swaps/3")
-        assert f"{label} : 1 ETH on {chain} to {EVM_ADDRESS}" in text
+        assert f"{label} : 1 ETH on {chain} to {RECEIVER}" in text
         assert ("cfnode recover --node https://node.example" in text) is (command is not None)
         assert f"https://node.example {command}" in text or command is None
         until = "until the vault gets the next epoch's key (within three days on the main net)."
         assert (until in text) is (label == "Batch is ready")
         listed = await text_of(guest, "/payouts")
-        assert f"1 ETH on {chain} {label} to {EVM_ADDRESS}" in listed
+        assert f"1 ETH on {chain} {label} to {RECEIVER}" in listed
         assert ("cfnode recover --node https://node.example" in listed) is (command is not None)
         assert (until in listed) is (label == "Batch is ready")
 
@@ -317,7 +320,7 @@ async def test_an_aborted_payout_that_is_sent_again_is_on_its_way(empty: Databas
         })  # fmt: skip
         connection.execute(insert(schema.payouts), {
             "block": 1, "event": 2, "kind": "swap", "state": "scheduled", "chain": "Ethereum", "egress": 5,
-            "request": 3, "asset": "Eth", "amount": 10**18, "destination": EVM_ADDRESS,
+            "request": 3, "asset": "Eth", "amount": 10**18, "destination": RECEIVER,
         })  # fmt: skip
         connection.execute(insert(schema.broadcasts), {
             "block": 1, "event": 3, "chain": "Ethereum", "broadcast": 7, "egress": 5, "place": 0,

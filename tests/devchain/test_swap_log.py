@@ -47,7 +47,7 @@ def test_of_a_batch_the_transfer_that_failed_is_not_logged_as_paid() -> None:
     assert list(lines.of(6, [ended("BroadcastSuccess", 8)])) == []  # of another transaction
     assert list(lines.of(7, [ended("BroadcastSuccess", 7), fallback(1 * ETHER)])) == [
         "📤 Refund of 11 ETH has arrived on Ethereum",
-        "❌ 1 ETH could not be paid to 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266: cfnode recover Ethereum 9",
+        "❌ 1 ETH could not be paid to 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266: cfnode recover Ethereum 9",
     ]
     assert list(lines.of(8, [ended("BroadcastSuccess", 7)])) == []
 

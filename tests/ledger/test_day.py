@@ -10,10 +10,13 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
+from cfnode.swaps.checksums import checksum_text
 from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import EVM_ADDRESS, Day
 from tests.support.ledger.books import followed
+
+RECEIVER = checksum_text(EVM_ADDRESS)
 
 
 def records(database: Database, name: str, period: Period = Period()) -> list[dict[str, Any]]:  # noqa: B008
@@ -63,7 +66,7 @@ async def test_commissions_withdrawals_and_balances_come_out_even(
     withdrawn = Counter[str]()
     for row in records(books, "payouts"):
         if row["kind"] == "withdrawal":
-            assert (row["state"], row["destination"]) == ("paid", EVM_ADDRESS)
+            assert (row["state"], row["destination"]) == ("paid", RECEIVER)
             key = row["block"], "egress", row["account"]
             fees = [
                 row["amount"]
@@ -96,7 +99,7 @@ async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase
     (failed,) = [record for record in records(books, "payouts") if record["state"] == "failed"]
     call = day.chain.rpc("cf_failed_call_ethereum", failed["recovery"])
     assert call is not None
-    assert (failed["kind"], failed["asset"], failed["destination"]) == ("swap", "Eth", EVM_ADDRESS)
+    assert (failed["kind"], failed["asset"], failed["destination"]) == ("swap", "Eth", RECEIVER)
     (boost,) = rows(books, "boosts")
     assert boost["fee"] == sum(row["amount"] for row in rows(books, "fees") if row["kind"] == "boost") > 0
     assert [row["state"] for row in rows(books, "deposits")].count("repaid") == 1

@@ -19,6 +19,7 @@ from cfnode.ledger.open_channels import channel_of, open_channels, open_count
 from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.checksums import checksum_text
 from cfnode.swaps.fate import Fate
 from cfnode.swaps.timing import blocks_ms
 from tests.ledger.conftest import MakeDatabase, books_of_day
@@ -118,7 +119,7 @@ async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_da
         assert failed_payouts(connection, before=(payout.block, payout.event)) == []
     assert (payout.chain, payout.asset, payout.call) == ("Ethereum", "Eth", expected["recovery"])
     assert (payout.request, payout.account) == (expected["request"], expected["account"])
-    assert (payout.destination, payout.fate) == (EVM_ADDRESS, Fate.CALL_ON_OFFER)
+    assert (payout.destination, payout.fate) == (checksum_text(EVM_ADDRESS), Fate.CALL_ON_OFFER)
 
 
 async def test_the_condition_says_what_the_books_lack(day: Day, make_database: MakeDatabase) -> None:

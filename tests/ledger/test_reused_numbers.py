@@ -23,6 +23,7 @@ from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
+from cfnode.ledger.reports import Period, report
 from cfnode.ledger.statements import LedgerStatement
 from cfnode.ledger.webhooks.registry import add
 from cfnode.swaps.identity import ChannelId
@@ -235,6 +236,28 @@ def test_books_that_an_earlier_version_has_written_are_upgraded(
     assert recomputed(old) == []
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_rejected_transaction_that_paid_twice_is_sent_back_for_the_newest_deposit(
+    make_database: MakeDatabase, anew: bool
+) -> None:
+    """The event names the transaction alone; books that have begun again say what the others do."""
+    database = make_database()
+    database.migrate()
+    Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
+    sent_back = {"broadcast_id": 5, "tx_id": bytes([9]) * 32}
+    blocks = [
+        [opening(0, OURS)], [failed_deposit(0)], [opening(0, OTHERS)], [failed_deposit(0)],
+        [DecodedEvent(0, "EthereumIngressEgress", "TransactionRejectedByBroker", sent_back)],
+    ]  # fmt: skip
+    books = Books(database)
+    for number, events in enumerate(blocks, start=1):
+        if anew:
+            books = Books(database)
+        books.write([block(number, events)], {})
+    assert of(database, "payouts", "kind", "account") == [("rejection", ss58.encode(OTHERS))]
+    assert recomputed(database) == []
+
+
 def _written_by_an_older_version(new: Database, old: Database) -> None:
     """Write new books with the tables of the version before, with the accounts of the first channel."""
     config, ours = _alembic(), ss58.encode(OURS)
@@ -264,6 +287,20 @@ def _written_by_an_older_version(new: Database, old: Database) -> None:
         }
         connection.execute(insert(schema.metadata.tables["day_totals"]), total)
         connection.execute(text("INSERT INTO ledger (name, value) VALUES ('totals', '8')"))
+
+
+def test_lines_of_statements_and_fees_name_the_channel_of_their_own_opening(
+    make_database: MakeDatabase,
+) -> None:
+    """A number alone would say that all are one channel's."""
+    books = written(make_database())
+    lines = list(LedgerStatement(books, NOVEMBER).lines())
+    swaps = {line.request: line.channel_id for line in lines if line.line == "swap"}
+    assert swaps == {1: "1-Ethereum-7", 2: "3-Ethereum-7", 4: "7-Ethereum-7"}
+    ingress = ["1-Ethereum-7", "3-Ethereum-7", "5-Ethereum-7", "7-Ethereum-7"]
+    assert [line.channel_id for line in lines if line.kind == "ingress"] == ingress
+    fees = [record for record in report(books, "fees", Period()) if record["kind"] == "ingress"]
+    assert [record["channel_id"] for record in fees] == ingress
 
 
 def test_a_webhook_names_the_channel_and_the_documents_state(make_database: MakeDatabase) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.rpc.table.convert import account as account_text
+from cfnode.swaps.checksums import checksum_text
 from tests.rpc.conftest import Served
 from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
 from tests.support.rpc.channels import events_of, open_channel
@@ -66,14 +67,14 @@ async def test_an_announcement_without_an_open_channel_of_its_asset_is_an_error(
     none = await instant.error("dev_announceDeposit", EVM_ADDRESS, "Eth", ETHER)
     assert (none["code"], none["message"]) == (
         -32000,
-        f"Deposit rejected: no deposit channel of Ethereum is open at {EVM_ADDRESS}; open one with "
-        "broker_request_swap_deposit_address (`cfnode swap request`)",
+        f"Deposit rejected: no deposit channel of Ethereum is open at {checksum_text(EVM_ADDRESS)}; "
+        "open one with broker_request_swap_deposit_address (`cfnode swap request`)",
     )
     address = await open_channel(instant)
     opened = instant.node.chain.best.number
     other = await instant.error("dev_announceDeposit", address, "Usdc", ETHER)
     assert other["message"] == (
-        f"Deposit rejected: the deposit channel at {address} is for ETH, not for USDC"
+        f"Deposit rejected: the deposit channel at {checksum_text(address)} is for ETH, not for USDC"
     )
     assert (opened > before, instant.node.chain.best.number) == (True, opened), "refused before a block"
     assert "Did you mean" in (await instant.error("dev_announceDeposit", address, "Eht", 1))["data"]
@@ -179,6 +180,21 @@ async def test_an_address_of_another_chain_is_refused(instant: Served) -> None:
     await instant.call("dev_failReceiver", EVM_ADDRESS, ETH)
     await instant.call("dev_failReceiver", EVM_ADDRESS, ETH, False)
     await instant.call("dev_abortBroadcast", "Bitcoin")
+
+
+@pytest.mark.parametrize(
+    ("method", "more"), [("dev_deposit", [1]), ("dev_announceDeposit", [1]), ("dev_failReceiver", [])]
+)
+async def test_an_address_with_a_wrong_checksum_is_refused(
+    method: str, more: list[Any], instant: Served
+) -> None:
+    """All that only these methods take is checked as on the command line."""
+    good = checksum_text(EVM_ADDRESS)
+    wrong = good.replace("F", "f", 1)
+    error = await instant.error(method, wrong, ETH, *more)
+    assert error["code"] == -32000
+    assert f"the checksum of {wrong} is wrong" in error["message"]
+    assert f"{good} if the letters are right" in error["message"]
 
 
 async def broadcaster_says(served: Served, block: str) -> list[str]:

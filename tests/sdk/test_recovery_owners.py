@@ -10,6 +10,7 @@ from cfnode.sdk.recovery.owner import Address, Channel, Owner, read_owner
 from cfnode.swaps.identity import ChannelId
 from tests.support.sdk.events import SWAPPING, Named, batch, egress, fallback, request, success
 
+RECEIVER = "0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754"
 DEPOSIT = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 
 
@@ -48,6 +49,12 @@ def test_a_deposit_address_is_found_in_any_spelling(text: str, backwards: bool) 
     assert broadcasts_of(events, owner, backwards=backwards) == [9]
     as_given = (opening(1, 7, DEPOSIT.upper()), from_channel(2, 1, 7, DEPOSIT.upper()), *failed(3, 1, 9))
     assert broadcasts_of(as_given, owner, backwards=backwards) == [9]
+
+
+def test_an_address_is_repeated_with_its_checksum() -> None:
+    """The text is what answers about the owner repeat."""
+    for text in (RECEIVER, RECEIVER.lower(), RECEIVER.upper()):
+        assert read_owner(text).text == RECEIVER
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -153,6 +153,22 @@ def test_addresses_and_commands_are_whole_at_every_width(place: str, service: Lo
         assert "…" not in line
 
 
+def test_addresses_are_repeated_in_one_spelling_whatever_was_typed(service: Loopback) -> None:
+    """The broker gets them so, too, and the SDK's check of a wrong checksum stands."""
+    typed = ("BTC", "ETH", "1", f"--to={EVM.lower()}", f"--refund={BTC.upper()}")
+    command = ("request", *typed, "--min-price=24", f"--broker={service.url}")
+    opened = plain(swap(service, *command).stdout)
+    assert f"receiver      {EVM}" in opened
+    assert f"refund to     {BTC}" in opened
+    requests = [request for request in service.requests if METHOD.encode() in request.body]
+    (params,) = (call["params"] for request in requests for call in request.calls)
+    assert (params[2], params[7]["refund_address"]) == (EVM, BTC)
+    document = json.loads(swap(service, *command, "--json").stdout)
+    assert (document["destAddress"], document["refundAddress"]) == (EVM, BTC)
+    wrong = swap(service, "request", "BTC", "ETH", "1", f"--to={EVM.replace('F', 'f', 1)}", *command[5:])
+    assert (wrong.exit_code, "--to" in wrong.stderr) == (int(ExitCode.USAGE), True)
+
+
 def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
     command = ("request", *REQUEST, "--min-price=24", f"--broker={service.url}")
     result = swap(service, *command)

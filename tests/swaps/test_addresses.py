@@ -6,7 +6,8 @@ import pytest
 
 from cfnode.core.addresses import AddressError, parse_address
 from cfnode.core.assets import CHAINS
-from cfnode.swaps.addresses import address_text, is_same_address, read_address
+from cfnode.swaps.addresses import address_text, is_same_address, read_address, repeated_address
+from cfnode.swaps.checksums import checksum_text
 from cfnode.swaps.limits import boost_fee_bps
 from cfnode.swaps.timing import BLOCK_TIMES, blocks_ms, lifetime_blocks, lifetime_ms
 
@@ -34,6 +35,24 @@ def test_bitcoin_is_spelled_in_one_way() -> None:
     assert is_same_address(as_given, parse_address("Bitcoin", BITCOIN))
     assert address_text(as_given) == BITCOIN
     assert not is_same_address(as_given, parse_address("Bitcoin", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2"))
+
+
+def test_answers_repeat_an_address_in_one_spelling() -> None:
+    """A text that is no address is left to the reader that refuses it."""
+    for chain in ("Ethereum", "Arbitrum", "Bsc"):
+        for written in (EVM, EVM.lower(), EVM[2:].upper()):
+            assert repeated_address(chain, written) == EVM
+    assert repeated_address("Bitcoin", BITCOIN.upper()) == BITCOIN
+    polkadot = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
+    for chain, text in (("Polkadot", polkadot), ("Ethereum", EVM.replace("F6F4", "f6F4")), ("Tron", "T1")):
+        assert repeated_address(chain, text) == text
+
+
+def test_a_stored_text_gets_the_checksum_of_evm_accounts_only() -> None:
+    """Leave other texts, and wrong checksums, as they are."""
+    assert checksum_text(EVM.lower()) == EVM
+    for text in ("", "0x" + "ab" * 32, "ab" * 20, BITCOIN, EVM.replace("F6F4", "f6F4")):
+        assert checksum_text(text) == text
 
 
 def test_other_chains_keep_their_text() -> None:

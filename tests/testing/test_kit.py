@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from cfnode.cli import cli
 from cfnode.core.assets import asset_in_text
 from cfnode.sdk import FillOrKillParams, RpcCallError, SdkError, ValidationError
+from cfnode.swaps.checksums import checksum_text
 from cfnode.swaps.identity import ChannelId
 from cfnode.testing import Channel, DevChain, NotReached, UnknownEvent, awaiting, dev_calls, running_node
 
@@ -291,7 +292,7 @@ def test_an_announced_deposit_is_boosted_and_a_later_one_confirms_it(
 
 def test_an_announcement_without_a_channel_is_refused_everywhere(chain: DevChain) -> None:
     """Refuse an announcement without a channel, in kit and command alike."""
-    text = f"no deposit channel of Ethereum is open at {ETHEREUM}"
+    text = f"no deposit channel of Ethereum is open at {checksum_text(ETHEREUM)}"
     with pytest.raises(RpcCallError, match=text):
         chain.announce(ETHEREUM, "Eth", 10**18)
     done = CliRunner().invoke(cli, ["dev", "announce", ETHEREUM, "Eth", "1", "--node", chain.url])

@@ -88,7 +88,7 @@ def cfnode_dev_flags():
 MESSAGES = {
     "event": r"UnknownEvent: unknown event of Swapping 'SwapExecutd'\. Did you mean SwapExecuted",
     "asset": r"UnknownAsset: Unknown asset 'Eht'\. Did you mean ETH",
-    "refusal": "RpcCallError: RPC error .*no deposit channel of Ethereum is open at 0xf39f",
+    "refusal": "RpcCallError: RPC error .*no deposit channel of Ethereum is open at 0xf39F",
     "sdk": "ValidationError: dest_asset: unknown asset of Ethereum 'ETHE'; did you mean ETH",
     "unreachable": "Unreachable: ",
 }

@@ -15,6 +15,7 @@ from cfnode.cli.output import print_json, print_list
 from cfnode.cli.tables import print_table
 from cfnode.cli.values import AccountId, AssetName, Units, WholeNumber, atoms
 from cfnode.ledger.times import time_text
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
     from cfnode.ledger.partners.registry import Partner
@@ -37,7 +38,7 @@ def partner() -> None:
 @database_option
 @click.option(
     "--commission",
-    type=WholeNumber(0, 1_000),
+    type=WholeNumber(0, MAX_COMMISSION_BPS),
     metavar="BPS",
     default=0,
     show_default=True,
@@ -46,7 +47,7 @@ def partner() -> None:
 @click.option("--affiliate", type=AccountId(), metavar="ACCOUNT", help="Affiliate account of the partner.")
 @click.option(
     "--affiliate-commission",
-    type=WholeNumber(1, 1_000),
+    type=WholeNumber(1, MAX_COMMISSION_BPS),
     metavar="BPS",
     default=None,
     help="Commission of the affiliate, in basis points, besides the broker's.",

@@ -15,7 +15,7 @@ from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option, timeout_option, typed_node_flag
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command, print_record
-from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, check_address
+from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, checked_address
 from cfnode.core.assets import ForeignAsset, asset_text, whole_text
 from cfnode.core.foreign import whole_number
 
@@ -41,7 +41,7 @@ def register(url: str, timeout: float, as_json: bool) -> None:
 @_calls_node
 def refund_address(chain: str, address: str, url: str, timeout: float, as_json: bool) -> None:
     """Set the ADDRESS to which CHAIN's assets go back; without one no deposit channel can be opened."""
-    check_address(chain, address)
+    address = checked_address(chain, address)
     method = "lp_register_liquidity_refund_address"
     transaction = client.call(url, method, [chain, address], timeout=timeout)
     _report(f"{chain} refunds go to {address}", transaction, as_json)
@@ -82,7 +82,7 @@ def withdraw(
     asset: ForeignAsset, amount: Decimal | None, address: str, url: str, timeout: float, as_json: bool
 ) -> None:
     """Send AMOUNT (whole units, or `all`) of the free balance of ASSET to ADDRESS on its chain."""
-    check_address(asset.chain, address)
+    address = checked_address(asset.chain, address)
     asset_members = {"chain": asset.chain, "asset": asset.symbol}
     smallest_units = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
     if not smallest_units:

@@ -20,6 +20,7 @@ from cfnode.core.foreign import ForeignError
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_cf_parameters
 from cfnode.sdk.assets import units
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 __all__ = ["PARTS", "read_account", "read_broker", "read_channels"]
 
@@ -30,7 +31,7 @@ _PROBE = (
     {"chain": "Ethereum", "asset": "ETH"},
     {"chain": "Ethereum", "asset": "USDC"},
     _PROBE_ADDRESS,
-    1_000,  # the maximum commission, since a broker may have set a minimum one
+    MAX_COMMISSION_BPS,  # since a broker may have set a minimum one
     {"retry_duration": 0, "refund_address": _PROBE_ADDRESS, "min_price": "0x0"},
 )
 """Terms of a swap that is never sent; their encoding contains the node's broker account."""

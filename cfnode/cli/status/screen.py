@@ -91,7 +91,8 @@ def _broker_rows(broker: Report) -> Iterator[tuple[str, str]]:
     if "openChannels" in broker:
         counts = broker["openChannelsByAsset"].items()
         by_asset = ", ".join(f"{text_of(asset)} {count}" for asset, count in counts)
-        yield "open channels", f"{broker['openChannels']}" + (f" ({by_asset})" if by_asset else "")
+        count = f"{broker['openChannels']} of this account"
+        yield "open channels", f"{count} ({by_asset})" if by_asset else count
 
 
 def _versions(report: Report) -> Iterator[str]:

@@ -31,6 +31,7 @@ from cfnode.cli.swap.options import (
 from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, Units, WholeNumber
 from cfnode.core.assets import ForeignAsset, asset_text
+from cfnode.swaps.addresses import repeated_address
 
 if TYPE_CHECKING:
     from cfnode.sdk import (
@@ -140,10 +141,11 @@ def request(
         if min_price is not None and (boost or dca):
             text = "--boost and --dca choose a quote, and --min-price takes none: use --slippage instead"
             raise CommandFailure(text, ExitCode.USAGE)
-        terms = _terms(refund, retry_blocks, slippage, min_price)
+        terms = _terms(repeated_address(source.chain, refund), retry_blocks, slippage, min_price)
         parsed_affiliates = tuple(map(_affiliate, affiliates))
         swap = _Swap(
-            source, destination, amount_of(amount, source), recipient, terms,
+            source, destination, amount_of(amount, source),
+            repeated_address(destination.chain, recipient), terms,
             _message(message, gas_budget), parsed_affiliates,
         )  # fmt: skip
         with limits_in(source), _named_as_flags(), ExitStack() as until_opened:

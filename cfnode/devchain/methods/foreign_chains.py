@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
-from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_channel, check_deposit, check_vault_swap
+from cfnode.devchain.methods.values import (
+    ASSET,
+    CHAIN,
+    FEED,
+    check_channel,
+    check_deposit,
+    check_vault_swap,
+    checked_address,
+)
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
-from cfnode.rpc.table.broker_params import address_on
 from cfnode.rpc.table.convert import (
     ACCOUNT,
     AMOUNT,
@@ -18,6 +25,7 @@ from cfnode.rpc.table.convert import (
     U32,
 )
 from cfnode.rpc.table.rows import Param
+from cfnode.swaps.addresses import repeated_address
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -37,17 +45,19 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
 
     A refused deposit is an error with the reason, and with the block's hash in its data.
     """
-    account = address_on(ASSETS[asset].chain, address, "address")
+    chain = ASSETS[asset].chain
+    account = checked_address(chain, address, "address")
     included = await control_of(node).witness_deposit(account, asset, amount, transaction)
-    return await check_deposit(node, included, account, amount, address)
+    return await check_deposit(node, included, account, amount, repeated_address(chain, address))
 
 
 async def announce_deposit(
     node: Node, address: str, asset: str, amount: int, transaction: bytes | None
 ) -> str:
     """Prewitness a deposit into an open channel: unconfirmed, it may be boosted; returns the block's hash."""
-    place = address_on(ASSETS[asset].chain, address, "address")
-    await check_channel(node, place, asset, address)
+    chain = ASSETS[asset].chain
+    place = checked_address(chain, address, "address")
+    await check_channel(node, place, asset, repeated_address(chain, address))
     return block_hash_of(await control_of(node).announce_deposit(place, asset, amount, transaction))
 
 
@@ -65,7 +75,7 @@ async def send_to_vault(
     With `final` false the transaction is prewitnessed but not confirmed, and may be boosted.
     """
     chain, _ = vault_swap
-    address = None if sender is None else address_on(chain, sender, "sender")
+    address = None if sender is None else checked_address(chain, sender, "sender")
     payment = (address, amount, transaction)
     included = await control_of(node).send_to_vault(vault_swap, *payment, final=final is not False)
     return await check_vault_swap(node, included)
@@ -73,7 +83,7 @@ async def send_to_vault(
 
 async def fail_receiver(node: Node, address: str, asset: str, fails: bool | None) -> str:
     """Make transfers of an asset to an address fail from now on; with false, make them succeed again."""
-    account = address_on(ASSETS[asset].chain, address, "address")
+    account = checked_address(ASSETS[asset].chain, address, "address")
     return block_hash_of(await control_of(node).fail_receiver(account, asset, fails is not False))
 
 

@@ -2,7 +2,7 @@
 
 All other methods accept the forms of the official node, which has no `dev_*` methods. These also accept the
 forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`, and an
-object of chain and asset.
+object of chain and asset. An EVM address in mixed case has to have its checksum, as on the command line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.core.addresses import EncodedAddress
+from cfnode.core.addresses import AddressError, EncodedAddress
 from cfnode.core.assets import ASSETS, asset_of, asset_text, chain_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.refusals import advice_for
@@ -19,15 +19,17 @@ from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_eve
 from cfnode.rpc.cf.method import value as runtime_value
 from cfnode.rpc.cf.params import CHAIN_PARAM as OFFICIAL_CHAIN
 from cfnode.rpc.cf.params import one_of
-from cfnode.rpc.table.broker_params import read_asset, write_asset
+from cfnode.rpc.table.broker_params import address_on, read_asset, write_asset
 from cfnode.rpc.table.convert import to_hex
 from cfnode.rpc.table.rows import Param, Reader
+from cfnode.swaps.addresses import read_address
 from cfnode.swaps.events import Name
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 __all__ = ["ASSET", "CHAIN", "DEV_REFUSAL_CODE", "FEED", "check_channel", "check_deposit", "check_vault_swap"]
+__all__ += ["checked_address"]
 
 DEV_REFUSAL_CODE: Final = -32000
 _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
@@ -57,6 +59,15 @@ def _read_feed(value: Any) -> Any:
 ASSET: Final = Reader("asset, also as text", _read_asset)
 CHAIN: Final = Param("chain", Reader(OFFICIAL_CHAIN.reader.shape, _read_chain))
 FEED: Final = Reader(_FEEDS.shape, _read_feed)
+
+
+def checked_address(chain: str, text: str, name: str) -> EncodedAddress:
+    """Return the address of a chain that a person wrote. Raises RpcError."""
+    address_on(chain, text, name)  # which refuses a malformed one with the official node's text
+    try:
+        return read_address(chain, text)
+    except AddressError as error:
+        raise RpcError(DEV_REFUSAL_CODE, f"{name}: {error}") from None
 
 
 async def check_channel(node: Node, address: EncodedAddress, asset: str, text: str) -> None:

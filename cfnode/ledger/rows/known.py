@@ -270,12 +270,12 @@ class Known:
         return self.boosted[key]
 
     def rejected_deposit(self, chain: str, transaction: str) -> tuple[str, str | None] | None:
-        """Asset and account of a deposit that its broker rejected."""
+        """Return asset and account of a deposit that its broker rejected: the newest of its transaction."""
         key = chain, transaction
         if key not in self.rejected:
             table = schema.deposits.c
             row = self._first(
-                select(table.asset, table.account),
+                select(table.asset, table.account).order_by(table.block.desc(), table.event.desc()),
                 table.chain == chain,
                 table.transaction == transaction,
                 table.state == "failed",

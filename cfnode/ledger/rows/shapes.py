@@ -14,6 +14,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Integer, String
 
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import Amount
+from cfnode.ledger.columns import Receiver
 
 __all__ = ["check"]
 
@@ -48,6 +49,8 @@ def _rule(column: Column[Any]) -> Fits:
     if isinstance(kind, Integer):
         bits = 63 if isinstance(kind, BigInteger) else 31
         return lambda value: type(value) is int and -(2**bits) <= value < 2**bits
+    if isinstance(kind, Receiver):
+        kind = kind.impl_instance
     assert isinstance(kind, String)
     length = kind.length
     return lambda value: (

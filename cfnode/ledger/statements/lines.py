@@ -32,6 +32,7 @@ from cfnode.ledger.day_totals import chunk_value
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.pages import pages
 from cfnode.ledger.partners.channels import is_at
+from cfnode.ledger.reports import channel_text
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.ledger.statements.periods import CalendarPeriod
 from cfnode.ledger.statements.rates import ExchangeRates
@@ -42,7 +43,7 @@ __all__ = ["COLUMNS", "LedgerStatement", "Line", "Total", "value_text"]
 
 COLUMNS: Final = (
     *("block", "event", "time", "line", "kind", "state", "account", "request", "swap"),
-    *("chain", "channel", "egress", "destination"),
+    *("chain", "channel", "channel_id", "egress", "destination"),
     *("asset", "amount", "units", "to_asset", "to_amount", "to_units"),
     *("value", "currency", "valued_by"),
 )
@@ -53,9 +54,9 @@ COLUMNS: Final = (
 class Line:
     """Line of a statement: `line` is swap, fee, payout or commission, `kind` and `state` those of its table.
 
-    Amounts are in smallest units; `to_asset` and `to_amount` are a swap's output. `time` is Unix ms. `usdc`
-    is a swap's worth in smallest units of USDC. `value` is in millionths of `currency`, `valued_by` is swap,
-    usdc or pool; both are None if the books have no price.
+    `opened` is the block that opened the channel. Amounts are in smallest units; `to_asset` and `to_amount`
+    are a swap's output. `time` is Unix ms. `usdc` is a swap's worth in smallest units of USDC. `value` is in
+    millionths of `currency`, `valued_by` is swap, usdc or pool; both are None if the books have no price.
     """
 
     block: int
@@ -70,6 +71,7 @@ class Line:
     swap: int | None
     chain: str | None
     channel: int | None
+    opened: int | None
     egress: int | None
     destination: str | None
     asset: str
@@ -80,6 +82,11 @@ class Line:
     value: int | None
     valued_by: str | None
     currency: str
+
+    @property
+    def channel_id(self) -> str | None:
+        """The id of the channel; None without one, or if the books lack its opening."""
+        return None if self.chain is None else channel_text(self.chain, self.channel, self.opened)
 
     @property
     def units(self) -> str | None:
@@ -298,6 +305,7 @@ _SWAPS = _query(
     account=_request.account,
     chain=_request.chain,
     channel=_request.channel,
+    opened=_request.opened,
     destination=_request.destination,
     asset=_chunk.source,
     amount=_chunk.input,

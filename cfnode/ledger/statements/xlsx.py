@@ -29,7 +29,14 @@ _HEAD: Final = {
     "currency": "Currency",
 }
 _NUMBERS: Final = ("units", "to_units", "value")
-_WIDTHS: Final = {"time": 19, "account": 50, "destination": 44, "amount": 24, "to_amount": 24}
+_WIDTHS: Final = {
+    "time": 19,
+    "account": 50,
+    "destination": 44,
+    "channel_id": 24,
+    "amount": 24,
+    "to_amount": 24,
+}
 DEFAULT_WIDTH: Final = 14
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from cfnode.core.assets import asset_by_symbol
 from cfnode.sdk.assets import units
 from cfnode.sdk.models.transfer import Deposit, Egress, Failure
-from cfnode.swaps.checksums import checksum_address, evm_account
-from cfnode.swaps.events import Name
+from cfnode.swaps.checksums import checksum_text
+from cfnode.swaps.documents.payouts import FAILED_STATES
 from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
 from cfnode.swaps.journey import JourneyState
 
@@ -22,12 +22,6 @@ __all__ = ["FailedPayout", "Receiver", "SwapTransfers", "evidence_of", "failed_p
 
 _BATCH = "0x5f8c0f9a"
 """The selector of `allBatch`, a call that pays many receivers."""
-_STATES: Mapping[str, JourneyState] = {
-    Name.CALL_EXPIRED: JourneyState.EXPIRED,
-    Name.ABORTED: JourneyState.ABORTED,
-    Name.TRANSFER_REJECTED: JourneyState.FAILED,
-}
-"""The states of a payout, by the reasons of its failure; with any other it is FAILED."""
 _LOST = {
     "DEPOSIT_IGNORED": "The deposit stays at its address, and is not refunded.",
     "DEPOSIT_REJECTED": "Chainflip returns it.",
@@ -109,9 +103,9 @@ def failed_payout(swap: SwapTransfers) -> FailedPayout | None:
 
 
 def evidence_of(egress: Egress, chain: str) -> Evidence:
-    """Return the evidence that a status has of an egress that failed."""
+    """Return the evidence that a status has of an egress that failed, for whatever other reason."""
     reason = egress.failure.reason.get("name") if egress.failure is not None else None
-    state, payload = _STATES.get(str(reason), JourneyState.FAILED), egress.transaction_payload
+    state, payload = FAILED_STATES.get(str(reason), JourneyState.FAILED), egress.transaction_payload
     if not isinstance(payload, Mapping):
         return Evidence(chain, state)
     is_batch = str(payload.get("data")).startswith(_BATCH)
@@ -121,7 +115,7 @@ def evidence_of(egress: Egress, chain: str) -> Evidence:
 def _payout(
     swap: SwapTransfers, transfer: Deposit | Egress, failure: Failure | None, receiver: Receiver
 ) -> FailedPayout:
-    chain, symbol, recipient = receiver.chain, receiver.asset, _checked(receiver.address)
+    chain, symbol, recipient = receiver.chain, receiver.asset, checksum_text(receiver.address)
     lost = None if failure is None else _LOST.get(failure.mode)
     fate_found = fate(evidence_of(transfer, chain)) if isinstance(transfer, Egress) and lost is None else None
     reason = str(failure.reason.get("message") or failure.mode) if failure is not None else ""
@@ -140,12 +134,6 @@ def _payout(
         bool(swap.reference) and fate_found is not None and fate_found.may_have_call and chain in CALL_CHAINS,
         fate_found,
     )
-
-
-def _checked(address: str) -> str:
-    """Return an EVM address with its checksum; any other address unchanged."""
-    account = evm_account(address)
-    return address if account is None else checksum_address(account)
 
 
 def _units(chain: str, symbol: str, amount: int) -> str:

@@ -27,7 +27,7 @@ from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.payments import Finding, Payment, paying
 from cfnode.swaps.addresses import normal_address
 from cfnode.swaps.fate import Evidence, Fate, fate
-from cfnode.swaps.journey import JourneyState, PayoutStep, payout_state
+from cfnode.swaps.journey import JourneyState, PayoutStep, payout_state, rejected_state
 
 __all__ = ["Findings"]
 
@@ -187,8 +187,7 @@ class Findings:
 
     def _of_fallback(self, chain: str, call: Fallback) -> Payment:
         """Return the payment of a transfer that the receiver did not take, by the call in its place."""
-        is_over = (chain, call.broadcast_id) in self.history.expired
-        state = JourneyState.EXPIRED if is_over else JourneyState.FAILED
+        state = rejected_state(is_call_expired=(chain, call.broadcast_id) in self.history.expired)
         return self._signed(
             Payment(chain, call.asset, call.amount, call.recipient, call.broadcast_id, state=state)
         )

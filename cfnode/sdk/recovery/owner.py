@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import base58
 
+from cfnode.core.addresses import AddressError
 from cfnode.core.ss58 import Ss58Error, decode
 from cfnode.sdk.calls.statuses import channel_of
 from cfnode.sdk.errors import ValidationError
-from cfnode.swaps.addresses import bitcoin_text
-from cfnode.swaps.checksums import checksum_address, evm_account
+from cfnode.swaps.addresses import address_text, bitcoin_text, read_address
 from cfnode.swaps.identity import ChannelId
 
 __all__ = [
@@ -136,13 +136,11 @@ def evm_address(text: str) -> Address | None:
     """Return an address of an EVM chain, None for another text; raise ValidationError for a bad checksum."""
     if not _EVM.match(text):
         return None
-    if (account := evm_account("0x" + text[2:])) is None:
-        checksummed = checksum_address(bytes.fromhex(text[2:]))
-        raise ValidationError(
-            "owner",
-            f"the checksum of {text} is wrong (upper and lower case): {checksummed} if the letters are right",
-        )
-    return Address(text, account, "evm")
+    try:
+        _, account = address = read_address("Ethereum", f"0x{text[2:]}")
+    except AddressError as error:
+        raise ValidationError("owner", str(error)) from None
+    return Address(address_text(address), account, "evm")
 
 
 def _hash(text: str) -> Owner | None:

@@ -11,7 +11,7 @@ from cfnode.swaps.fate import Fate
 from cfnode.swaps.journey import JourneyState, PayoutKind
 from cfnode.swaps.payouts import PayoutHistory
 
-__all__ = ["MEMBERS", "payout_json"]
+__all__ = ["FAILED_STATES", "MEMBERS", "payout_json"]
 
 MEMBERS: Final = {PayoutKind.OUTPUT: "swapEgress", PayoutKind.REFUND: "refundEgress"}
 """The member of a status with a payout."""
@@ -23,6 +23,8 @@ _REASONS: Final[Mapping[JourneyState, tuple[str, str]]] = {
         "The transfer was not made, and the call that makes it again has expired",
     ),
 }
+FAILED_STATES: Final[Mapping[str, JourneyState]] = {name: state for state, (name, _) in _REASONS.items()}
+"""The state of a payout that failed, by the reason's name in its document."""
 
 
 def payout_json(payout: PayoutHistory) -> dict[str, Any]:

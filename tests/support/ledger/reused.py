@@ -9,6 +9,7 @@ from cfnode.ledger.decoding import DecodedEvent
 __all__ = [
     "BLOCKS",
     "ETHER",
+    "EVM",
     "EXPIRY",
     "NUMBER",
     "OTHERS",

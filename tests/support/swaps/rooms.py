@@ -50,6 +50,7 @@ from cfnode.swap_service.live_network.partner_api.problems import Problem
 from cfnode.swap_service.live_network.partner_api.reading import own_swap
 from cfnode.swap_service.parameters import RequestRefusal
 from cfnode.swap_service.statuses import status
+from cfnode.swaps.addresses import address_text
 from cfnode.swaps.documents.status_v1 import flat_status
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import REQUEST_STATES, JourneyState
@@ -445,11 +446,11 @@ class Rooms:
         of_swaps = [failure for failure in failed if failure.request is not None]
         assert {(payout.asset, payout.amount, payout.call, payout.request) for payout in of_swaps} == calls
         sent_back = {
-            address_to_text(channel.refund)
+            address_text(channel.refund)
             for channel in self.life.model.channels
             if channel.refund is not None and any(deposit.fate == "rejected" for deposit in channel.deposits)
         }
-        sent_back |= {address_to_text(address) for address in self.life.model.withdrawn_to}
+        sent_back |= {address_text(address) for address in self.life.model.withdrawn_to}
         assert {failure.destination for failure in failed if failure.request is None} <= sent_back
 
     def _list_by_state(self) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from cfnode.core.assets import CHAINS, symbols_of
-from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
+from cfnode.swaps.limits import BPS, MAX_CCM_MESSAGE_BYTES
 
 __all__ = [
     "Asset",
@@ -29,7 +29,7 @@ Amount = Annotated[
     str, Meta(pattern=r"^[0-9]{1,39}$", description="In the smallest unit.", examples=["10000000"])
 ]
 Address = Annotated[str, Meta(min_length=1, max_length=200, description="In the usual form of its chain.")]
-BasisPoints = Annotated[int, Meta(ge=0, le=10_000)]
+BasisPoints = Annotated[int, Meta(ge=0, le=BPS)]
 Value = Annotated[
     str, Meta(pattern=r"^[0-9]+(\.[0-9]{1,6})?$", description="In whole units of the statement's currency.")
 ]
@@ -289,6 +289,7 @@ class StatementLine(Struct, forbid_unknown_fields=True):
     swap: int | None
     chain: str | None
     channel: int | None
+    channel_id: Annotated[str, Meta(description="The channel's id, as in its answer.")] | None
     egress: int | None
     destination: str | None
     asset: str
