@@ -2,7 +2,8 @@
 
 A text of another program may be large, deep, not UTF-8 or a number of 5,000 digits, and a separate reader
 forgets one of these. `core/foreign.py` knows them all. The places that remain read texts of this project,
-each with its reason.
+each with its reason. All of `cfnode` is looked at. Tests and the other scripts are not: they read what
+programs send that they have started themselves.
 """
 
 from __future__ import annotations
@@ -53,14 +54,19 @@ def decoders_in(text: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and (name := _dotted(node)) in DECODERS:
             yield node.lineno, name
-        elif isinstance(node, ast.Call) and _dotted(node.func) == "int" and len(node.args) == 2:
-            match node.args[1]:
-                case ast.Constant(16 | 0 as base):
-                    yield node.lineno, f"int(…, {base})"
-        elif isinstance(node, ast.ImportFrom) and node.module in ("json", "msgspec.json"):
+        elif isinstance(node, ast.Call) and _dotted(node.func) == "int":
+            bases = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "base")]
+            for base in bases:
+                if isinstance(base, ast.Constant) and base.value in (16, 0):
+                    yield node.lineno, f"int(…, {base.value})"
+        elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                if (name := f"{node.module}.{alias.name}") in DECODERS:
+                if (name := f"{node.module}.{alias.name}") in DECODERS or name == "msgspec.json":
                     yield node.lineno, name
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname and alias.name in ("json", "msgspec", "msgspec.json"):
+                    yield node.lineno, f"{alias.name} as {alias.asname}"
 
 
 def _dotted(node: ast.expr) -> str:
@@ -76,7 +82,8 @@ def faults() -> Iterator[str]:
         places = list(decoders_in(path.read_text()))
         if name not in ALLOWED:
             for line, decoder in places:
-                yield f"{name}:{line}: {decoder}: read foreign text by core/foreign.py: {DECODERS[decoder]}"
+                reader = DECODERS.get(decoder, "read_json")
+                yield f"{name}:{line}: {decoder}: read foreign text by core/foreign.py: {reader}"
         elif not places:
             yield f"{name}: reads no such text any more: take it out of the list in scripts/foreign_text.py"
 

@@ -41,7 +41,7 @@ from cfnode.cli.values import (
     checked_address,
 )
 from cfnode.core.assets import asset_text
-from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.foreign import ANSWER, ForeignError, read_bounded, read_json
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
@@ -140,8 +140,10 @@ def send_to_vault(
     unconfirmed: bool,
 ) -> None:
     """Send the vault swap that broker_request_swap_parameter_encoding returned (- reads stdin)."""
-    text = sys.stdin.read() if vault_swap == "-" else vault_swap
+    text = vault_swap
     try:
+        if vault_swap == "-":
+            text = read_bounded(sys.stdin.buffer, ANSWER.size).decode(errors="surrogateescape")
         details = read_json(text)
     except ForeignError as error:
         raise CommandFailure(

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from cfnode.node.config import Config, RpcConfig
-from cfnode.rpc.access import AccessPolicy
-from cfnode.rpc.app import RpcApp
+from cfnode.rpc.answering.client import ServedNode
+from cfnode.rpc.answering.dispatch import Dispatcher
+from cfnode.rpc.answering.kept_answers import NOTHING_KEPT, KeptAnswers
+from cfnode.rpc.answering.observer import Observer
 from cfnode.rpc.cf.account_figures import read_accounts_for_metrics
-from cfnode.rpc.client import ServedNode
-from cfnode.rpc.dispatch import Dispatcher
-from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
-from cfnode.rpc.observer import Observer
+from cfnode.rpc.port.access import AccessPolicy
+from cfnode.rpc.port.app import RpcApp
 from cfnode.rpc.table.rows import SIGNING, Access, Table
 from cfnode.serving.limits import PortLimits
 from cfnode.serving.listening import Listen, addresses, allow_files, listen

@@ -1,7 +1,7 @@
 """JSON-RPC of a few methods: the answer to a message, one call after another.
 
-The node's own port decides more for each call (`cfnode.rpc.dispatch`). This is for ports whose JSON-RPC has a
-few methods only.
+The node's own port decides more for each call (`cfnode.rpc.answering.dispatch`). This is for ports whose
+JSON-RPC has a few methods only.
 """
 
 from __future__ import annotations

@@ -124,7 +124,9 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         if process.poll() is not None:
             raise NodeDidNotStart(_last(f"the node ended with {process.returncode}", text))
         time.sleep(LOG_POLL_S)
-    raise NodeDidNotStart(_last(f"the node does not listen after {START_TIMEOUT_S:.0f} s", log.read_text()))
+    raise NodeDidNotStart(
+        _last(f"the node does not listen after {START_TIMEOUT_S:.0f} s", log.read_text(errors="replace"))
+    )
 
 
 def _last(reason: str, log: str) -> str:

@@ -12,11 +12,11 @@ import trio.testing
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import AccessPolicy, allows_unsafe
-from cfnode.rpc.client import RpcClient
-from cfnode.rpc.dispatch import Dispatcher
+from cfnode.rpc.answering.client import RpcClient
+from cfnode.rpc.answering.dispatch import Dispatcher
 from cfnode.rpc.methods import BROKER_METHODS, LP
-from cfnode.rpc.rate_limit import RateLimiter, RateLimits
+from cfnode.rpc.port.access import AccessPolicy, allows_unsafe
+from cfnode.rpc.port.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.server import TOO_MANY_CONNECTIONS
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.rpc.table.rows import Access, Method, Table

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cfnode.dashboard.guard import require_own_origin
-from cfnode.rpc.forwarded import UNKNOWN_CLIENT, forwarded_client
+from cfnode.rpc.port.forwarded import UNKNOWN_CLIENT, forwarded_client
 from cfnode.web.authority import HostAuthority, WebOrigin, origin_pattern
 from cfnode.web.networks import BadFlagError
 from cfnode.web.origins import origin_policy

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from cfnode.core.ip_addresses import peer_address
 from cfnode.node.config import RpcConfig
-from cfnode.rpc import rate_limit
-from cfnode.rpc.access import AccessDecision, AccessPolicy
-from cfnode.rpc.forwarded import MAX_FORWARDED_HEADER_BYTES, MAX_HOPS, UNKNOWN_CLIENT, forwarded_client
-from cfnode.rpc.rate_limit import RateLimits
+from cfnode.rpc.port import rate_limit
+from cfnode.rpc.port.access import AccessDecision, AccessPolicy
+from cfnode.rpc.port.forwarded import MAX_FORWARDED_HEADER_BYTES, MAX_HOPS, UNKNOWN_CLIENT, forwarded_client
+from cfnode.rpc.port.rate_limit import RateLimits
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.web.networks import is_within, networks
 from tests.rpc.clients import Http, served

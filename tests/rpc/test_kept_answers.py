@@ -10,11 +10,11 @@ import trio
 
 from cfnode.core.jsonrpc import RpcCall, parse
 from cfnode.node.config import RpcConfig
-from cfnode.rpc import kept_answers
+from cfnode.rpc.answering import kept_answers
+from cfnode.rpc.answering.client import RpcClient
+from cfnode.rpc.answering.dispatch import Dispatcher
+from cfnode.rpc.answering.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.client import RpcClient
-from cfnode.rpc.dispatch import Dispatcher
-from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import BROKER_METHODS, EVERYWHERE, LP
 from cfnode.rpc.substrate import chain, state
 from cfnode.rpc.table.rows import Access, FixedBy, Method, Table

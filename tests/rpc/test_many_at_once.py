@@ -10,7 +10,7 @@ import trio
 
 from cfnode.core import ss58
 from cfnode.core.extrinsic import decode_extrinsic
-from cfnode.rpc import session
+from cfnode.rpc.answering import session
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.rpc.table.rows import Access, Method
 from tests.rpc.clients import StandIn, WebSocket, served

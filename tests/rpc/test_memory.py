@@ -15,7 +15,7 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import Incoming
-from cfnode.rpc.reply import TooLargeError, batch, notification, success, text_of
+from cfnode.rpc.answering.reply import TooLargeError, batch, notification, success, text_of
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.rpc.table.convert import BYTES, listed
 from cfnode.rpc.table.rows import Method, Param, Subscription
@@ -218,7 +218,7 @@ async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_en
 
 def test_a_subscription_counts_the_keys_it_was_asked_with() -> None:
     """Count the keys that a subscription was asked with."""
-    from cfnode.rpc.session import LISTED_BYTES, _weight
+    from cfnode.rpc.answering.session import LISTED_BYTES, _weight
 
     assert _weight([[b"k" * 40] * 4096, None, 5]) == 4096 * (LISTED_BYTES + 40)
 

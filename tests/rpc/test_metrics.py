@@ -18,7 +18,7 @@ import trio.testing
 from cfnode.node.metrics import BrokerFigures, ProviderFigures, account
 from cfnode.node.metrics.declared import METRICS_BY_NAME
 from cfnode.rpc.cf.account_figures import broker_figures
-from cfnode.rpc.rate_limit import RateLimiter
+from cfnode.rpc.port.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
 from tests.rpc.conftest import MakeServed, Served, first_block
 from tests.support.rpc.assets import ETH, ETHER

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from cfnode.rpc.outbox import NOT_READING_AFTER_S, Outbox
+from cfnode.rpc.answering.outbox import NOT_READING_AFTER_S, Outbox
 from cfnode.rpc.table.rows import SlowReader
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply

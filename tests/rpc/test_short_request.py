@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.core import jsonrpc
-from cfnode.rpc.access import AccessDecision, AccessPolicy, RequestHeaders
-from cfnode.rpc.dispatch import Dispatcher
+from cfnode.rpc.answering.dispatch import Dispatcher
+from cfnode.rpc.port.access import AccessDecision, AccessPolicy, RequestHeaders
 from cfnode.rpc.table.rows import Method
 from cfnode.serving import connection as connection_module
 from cfnode.serving.shares import MIN_IDLE_S

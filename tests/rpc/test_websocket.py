@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.session import SUBSCRIPTION_BYTES
+from cfnode.rpc.answering.session import SUBSCRIPTION_BYTES
 from cfnode.rpc.substrate.system import METHODS
 from cfnode.rpc.table.convert import TEXT
 from cfnode.rpc.table.rows import Method, Param, Subscription

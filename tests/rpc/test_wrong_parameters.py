@@ -13,7 +13,7 @@ from typing import Any, Final
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import InvalidParams, RpcCall, RpcError
 from cfnode.devchain.methods.rows import SECTION
-from cfnode.rpc.arguments import read_arguments
+from cfnode.rpc.answering.arguments import read_arguments
 from cfnode.rpc.reference import full_table
 from cfnode.rpc.table.rows import Row
 from tests.rpc.mutations import FITS_NOWHERE, WRONG, mutated

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.connection_state import ConnectionState
+from cfnode.rpc.table.connection_state import ConnectionState
 from cfnode.rpc.table.convert import BOOL, HASH, TEXT, listed, to_hex
 from cfnode.rpc.table.rows import Method, Param, Reader, Subscription
 from cfnode.rpc.table.serde_types import untagged

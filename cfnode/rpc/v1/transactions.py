@@ -28,7 +28,7 @@ from cfnode.node.pool.errors import (
     VerificationFailed,
 )
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
-from cfnode.rpc.connection_state import Broadcast, ConnectionState
+from cfnode.rpc.table.connection_state import Broadcast, ConnectionState
 from cfnode.rpc.table.convert import BYTES, TEXT, to_hex
 from cfnode.rpc.table.errors import refusal_event
 from cfnode.rpc.table.extrinsics import BadExtrinsic, decoded

@@ -14,7 +14,7 @@ import pytest
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import InvalidParams, RpcCall
-from cfnode.rpc.arguments import read_arguments
+from cfnode.rpc.answering.arguments import read_arguments
 from cfnode.rpc.table import broker_params
 from cfnode.rpc.table.convert import U16, U32, bounded_integer, read_text
 from cfnode.rpc.table.rows import Method, Param, Reader

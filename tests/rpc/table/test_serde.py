@@ -21,7 +21,7 @@ import pytest
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import InvalidParams, RpcCall
-from cfnode.rpc.arguments import read_arguments
+from cfnode.rpc.answering.arguments import read_arguments
 from cfnode.rpc.broker import affairs as broker_affairs
 from cfnode.rpc.cf import calls, params, streams, vault_swaps
 from cfnode.rpc.table import broker_params

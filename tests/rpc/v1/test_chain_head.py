@@ -340,7 +340,7 @@ async def test_a_connection_that_ends_lets_go_of_its_blocks(
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr("cfnode.rpc.dispatch.Pins", Seen)
+    monkeypatch.setattr("cfnode.rpc.answering.dispatch.Pins", Seen)
     served = await make_served()
     await served.call("dev_newBlock")
     async with served.websocket() as ws:

@@ -8,7 +8,7 @@ import trio
 
 from cfnode.core.jsonrpc import InvalidParams, RpcCall
 from cfnode.flow.turns import take_turn
-from cfnode.rpc.client import ServedNode
+from cfnode.rpc.answering.client import ServedNode
 from cfnode.rpc.table.rows import MissingParam, Row
 from cfnode.rpc.table.runtime_names import read_with_runtime
 from cfnode.rpc.table.serde import Misread, located

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.forwarded import forwarded_client
+from cfnode.rpc.port.forwarded import forwarded_client
 from cfnode.rpc.table.rows import Access
 from cfnode.web.bearer import HttpRefusal, RequestHeaders, granted_groups, joined
 from cfnode.web.networks import NEARBY, is_loopback, is_within, networks

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cfnode.node.readiness import Health, Impediment
-from cfnode.rpc.connection_state import ConnectionState
+from cfnode.rpc.table.connection_state import ConnectionState
 from cfnode.rpc.table.rows import Access, Subscription
 from cfnode.serving.memory_budget import MemoryBudget
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.rpc.reply import TooLargeError, batch
+from cfnode.rpc.answering.reply import TooLargeError, batch
 from cfnode.rpc.table.errors import explain
 from cfnode.serving.reply import NOTHING, Reply
 

@@ -27,12 +27,12 @@ from cfnode.core.jsonrpc import (
 from cfnode.core.suggestions import NearNames
 from cfnode.flow.turns import take_turn
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.arguments import read_arguments, read_arguments_in_turns
-from cfnode.rpc.client import RpcClient, ServedNode
-from cfnode.rpc.failures import Replies, failed, failure
-from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
-from cfnode.rpc.observer import Observer
-from cfnode.rpc.reply import success, text_of
+from cfnode.rpc.answering.arguments import read_arguments, read_arguments_in_turns
+from cfnode.rpc.answering.client import RpcClient, ServedNode
+from cfnode.rpc.answering.failures import Replies, failed, failure
+from cfnode.rpc.answering.kept_answers import NOTHING_KEPT, KeptAnswers
+from cfnode.rpc.answering.observer import Observer
+from cfnode.rpc.answering.reply import success, text_of
 from cfnode.rpc.table.pins import Pins
 from cfnode.rpc.table.rows import (
     Access,

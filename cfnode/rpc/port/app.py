@@ -20,12 +20,12 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcCall, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import AccessDecision, AccessPolicy, HttpRefusal, joined
-from cfnode.rpc.client import RpcClient
-from cfnode.rpc.dispatch import Dispatcher
-from cfnode.rpc.landing import HEADERS, PAGE, wants_html
-from cfnode.rpc.rate_limit import RateLimiter, RateLimits
-from cfnode.rpc.session import RpcSession
+from cfnode.rpc.answering.client import RpcClient
+from cfnode.rpc.answering.dispatch import Dispatcher
+from cfnode.rpc.answering.session import RpcSession
+from cfnode.rpc.port.access import AccessDecision, AccessPolicy, HttpRefusal, joined
+from cfnode.rpc.port.landing import HEADERS, PAGE, wants_html
+from cfnode.rpc.port.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.table.rows import SIGNING, Access
 from cfnode.serving.connection import ServedConnection
 from cfnode.serving.memory_budget import MemoryBudget

@@ -25,11 +25,11 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RefusedMessage, RpcCall, RpcError, RpcMessage
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.client import RpcClient
-from cfnode.rpc.connection_state import ConnectionState, Job
-from cfnode.rpc.dispatch import Dispatcher
-from cfnode.rpc.outbox import Outbox
-from cfnode.rpc.reply import notification
+from cfnode.rpc.answering.client import RpcClient
+from cfnode.rpc.answering.dispatch import Dispatcher
+from cfnode.rpc.answering.outbox import Outbox
+from cfnode.rpc.answering.reply import notification
+from cfnode.rpc.table.connection_state import ConnectionState, Job
 from cfnode.rpc.table.errors import BUSY, explain
 from cfnode.rpc.table.rows import TOO_MANY, SlowReader, Subscription
 from cfnode.serving.memory_budget import MemoryBudget

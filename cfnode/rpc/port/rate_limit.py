@@ -16,8 +16,8 @@ import trio
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.ip_addresses import party_of
 from cfnode.flow.rate import Rate
-from cfnode.rpc.access import AccessDecision
-from cfnode.rpc.forwarded import UNKNOWN_CLIENT
+from cfnode.rpc.port.access import AccessDecision
+from cfnode.rpc.port.forwarded import UNKNOWN_CLIENT
 
 __all__ = ["RateLimiter", "RateLimits"]
 

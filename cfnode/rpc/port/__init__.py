@@ -1,0 +1,1 @@
+"""The application of the JSON-RPC port: the rights of a request, and its way to an answer."""
