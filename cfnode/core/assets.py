@@ -44,6 +44,7 @@ __all__ = [
     "symbols_of",
     "text_of",
     "units",
+    "vault_swap_chains",
     "whole_text",
 ]
 
@@ -266,6 +267,11 @@ def symbols_of(chain: str | None) -> list[str]:
 def chains_of(*forms: AddressForm) -> tuple[str, ...]:
     """Return the chains whose addresses have one of these forms, in the order of their discriminants."""
     return tuple(chain.name for chain in _CHAINS if chain.form in forms)
+
+
+def vault_swap_chains() -> tuple[str, ...]:
+    """Return the chains whose vaults take swaps, in the order of the types that list them: Bitcoin first."""
+    return (*chains_of("bitcoin"), *chains_of("evm", "tron", "solana"))
 
 
 def chains_since(release: str) -> Iterator[str]:

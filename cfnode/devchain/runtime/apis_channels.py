@@ -11,7 +11,6 @@ from cfnode.core.vault_swaps import native_vault
 from cfnode.swaps.timing import STATE_CHAIN_MS
 
 from . import values
-from .chains import vault_swap_chains
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
 from .pallets.addresses import encoded
@@ -98,7 +97,7 @@ class ChannelsApi(RuntimeApi):
 
     def _channels(self) -> Iterator[tuple[bytes, str, EncodedAddress, str]]:
         """Yield owner, purpose, address and asset of every channel that is still watched."""
-        for chain in vault_swap_chains(self.runtime.release.chains):
+        for chain in self.runtime.release.vault_swap_chains:
             pallet, variant = self.other(INGRESS_EGRESS[chain]), CHAINS[chain].address
             for account, details in pallet.DepositChannelLookup.items():
                 asset, kind = details.deposit_channel.asset, _kind(details.action)

@@ -13,7 +13,7 @@ from cfnode.core.assets import CHAINS
 
 from . import values
 from .answers import Answer, or_message
-from .chains import ChainInstance, vault_swap_chains
+from .chains import ChainInstance
 from .frame import DispatchError, RuntimeApi, enum, method, struct
 from .frame.calls import Arguments
 from .frame.types import Catalog
@@ -67,7 +67,7 @@ _FIRST_CHAINS = 7
 
 def _screened(release: Release) -> list[ChainInstance]:
     """Return the chains whose transactions brokers can report, in the order of the answer."""
-    return [release.chains[name] for name in vault_swap_chains(release.chains)]
+    return [release.chains[name] for name in release.vault_swap_chains]
 
 
 @by_release

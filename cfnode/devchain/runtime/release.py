@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from cfnode.core.assets import ForeignAsset
+from cfnode.core.assets import ForeignAsset, vault_swap_chains
 
 from .chains import ASSET_TERMS, DOLLAR, ChainInstance
 from .rules import Rules
@@ -62,6 +62,11 @@ class Release:
             for asset in self.assets
             if ASSET_TERMS[asset.name].price == DOLLAR
         ]
+
+    @property
+    def vault_swap_chains(self) -> list[str]:
+        """The chains whose vaults take swaps, in the order of the types that list them."""
+        return [name for name in vault_swap_chains() if name in self.chains]
 
     def assets_of(self, chain: str) -> tuple[ForeignAsset, ...]:
         """Return the assets of one chain, in the order of the chain's own enum."""

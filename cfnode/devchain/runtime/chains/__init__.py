@@ -5,8 +5,6 @@ Block times are the nominal ones from which the main net's genesis took its chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .arbitrum import ARBITRUM
 from .assethub import ASSETHUB
 from .bitcoin import BITCOIN
@@ -29,7 +27,6 @@ __all__ = [
     "EvmAddresses",
     "FeeData",
     "TrackedData",
-    "vault_swap_chains",
 ]
 
 _LISTED = (
@@ -44,13 +41,6 @@ _LISTED = (
 )
 CHAIN_INSTANCES: dict[str, ChainInstance] = {chain.name: chain for chain in _LISTED}
 """The chains of all releases by name, in the order of the chain pallets' hooks."""
-
-
-def vault_swap_chains(names: Iterable[str]) -> list[str]:
-    """Return those of the chains whose vaults take swaps, in the order of the types that list them."""
-    chains = [name for name in names if CHAIN_INSTANCES[name].has_vault_swaps]
-    return sorted(chains, key=lambda name: name != BITCOIN.name)
-
 
 ASSET_TERMS: dict[str, AssetTerms] = {
     name: terms for chain in CHAIN_INSTANCES.values() for name, terms in chain.assets.items()

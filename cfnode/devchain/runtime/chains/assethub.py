@@ -26,5 +26,4 @@ ASSETHUB = ChainInstance(
     costs=SubstrateCosts(),
     assets={"HubDot": DOT, "HubUsdt": AssetTerms(), "HubUsdc": AssetTerms()},
     takes_reports=False,
-    has_vault_swaps=False,
 )

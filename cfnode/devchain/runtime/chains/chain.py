@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cfnode.core.assets import CHAINS
+from cfnode.core.assets import CHAINS, vault_swap_chains
 from cfnode.swaps.timing import BLOCK_TIMES, lifetime_blocks
 
 from .contracts import EvmAddresses
@@ -119,8 +119,6 @@ class ChainInstance:
     """Whether the authorities watch the chain; otherwise its height stays where genesis put it."""
     takes_reports: bool = True
     """Whether brokers can report transactions there."""
-    has_vault_swaps: bool = True
-    """Whether its vault takes swaps."""
     closed_by_election: bool = False
     """Whether an election closes a channel when it expires."""
     fetches_coin: bool = False
@@ -142,6 +140,11 @@ class ChainInstance:
     def lifetime(self) -> int:
         """Blocks of the chain for which a deposit channel counts deposits: those of a day."""
         return lifetime_blocks(self.name)
+
+    @property
+    def has_vault_swaps(self) -> bool:
+        """Whether its vault takes swaps."""
+        return self.name in vault_swap_chains()
 
     @property
     def is_evm(self) -> bool:

@@ -26,5 +26,4 @@ POLKADOT = ChainInstance(
     assets={"Dot": DOT},
     tracked=False,
     takes_reports=False,
-    has_vault_swaps=False,
 )

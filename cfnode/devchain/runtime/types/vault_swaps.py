@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cfnode.core.assets import CHAINS
-from cfnode.devchain.runtime.chains import vault_swap_chains
 from cfnode.devchain.runtime.frame.types import Catalog, struct
 from cfnode.devchain.runtime.releases import Release, by_release
 
@@ -47,7 +46,7 @@ struct(
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    chains = vault_swap_chains(release.chains)
+    chains = release.vault_swap_chains
     catalog.enum("cf_chains::VaultSwapExtraParameters<Address, Amount>", *map(_extra, chains))
     catalog.enum(f"{_API}::VaultSwapDetails<BtcAddress>", *map(_details, chains))
 
