@@ -8,20 +8,19 @@ from typing import Any
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import CHAINS
 from cfnode.core.vault_swaps import native_vault
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.addresses import encoded
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.derivation import bitcoin_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.signers import BitcoinThresholdSigner, SolanaThresholdSigner
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
+from cfnode.devchain.runtime.releases import Release, by_release
 from cfnode.swaps.timing import STATE_CHAIN_MS
-
-from . import values
-from .frame import RuntimeApi, enum, method, struct
-from .frame.types import Catalog
-from .pallets.addresses import encoded
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.signers import BitcoinThresholdSigner, SolanaThresholdSigner
-from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.system import System
-from .pallets.validator_storage import ValidatorStorage
-from .releases import Release, by_release
 
 __all__ = ["ChannelsApi"]
 

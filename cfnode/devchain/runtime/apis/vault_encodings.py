@@ -24,15 +24,15 @@ from cfnode.core.vault_swaps import (
     token_transfer,
     tron_note,
 )
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.derivation import bitcoin_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.variants import classes_of
 
-from . import values
 from .answers import ApiRefusal
-from .frame import RuntimeApi
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.swap_requests.storage import SwappingStorage
-from .variants import classes_of
 
 __all__ = ["Extra", "Given", "VaultSwapRequest", "cf_parameters_of", "vault_swap_of"]
 

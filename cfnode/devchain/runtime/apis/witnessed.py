@@ -10,21 +10,21 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal, Never
 
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import ChainInstance
+from cfnode.devchain.runtime.frame import DispatchError, RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.calls import Arguments
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.addresses import encoded
+from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
+from cfnode.devchain.runtime.pallets.ingress_egress.deposits import Details
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
+from cfnode.devchain.runtime.releases import Release, by_release
+from cfnode.devchain.runtime.variants import classes_of
 
-from . import values
 from .answers import Answer, or_message
-from .chains import ChainInstance
-from .frame import DispatchError, RuntimeApi, enum, method, struct
-from .frame.calls import Arguments
-from .frame.types import Catalog
-from .pallets.addresses import encoded
-from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .pallets.ingress_egress.deposits import Details
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.system import System
-from .pallets.witnesses import Witnesses
-from .releases import Release, by_release
-from .variants import classes_of
 
 __all__ = ["WitnessedApi"]
 
