@@ -5,7 +5,7 @@
     python scripts/places.py Bsc --root ../other    in another checkout
 
 A name counts where the code has it: as a part of an identifier or of a string. Docstrings and comments do not
-count. Files that a script writes are counted apart, since nobody edits them.
+count. Files that a script writes are counted apart.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from cfnode.swaps.journey import JourneyState
 
 __all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate", "key_change", "signature_at"]
 
-CALL_CHAINS: Final = chains_of("evm", "tron")
+CALL_CHAINS: Final = (*chains_of("evm"), *chains_of("tron"))
 """The chains whose vault takes a signed call from any account."""
 
 

@@ -32,7 +32,7 @@ from cfnode.cli.values import OneOf, Units, WholeNumber, atoms
 from cfnode.cli.verbosity import is_verbose
 from cfnode.core.assets import chains_of, gas_asset
 
-_CHAINS = tuple(chain.lower() for chain in chains_of("evm", "tron"))
+_CHAINS = tuple(chain.lower() for chain in (*chains_of("evm"), *chains_of("tron")))
 
 
 @click.command(

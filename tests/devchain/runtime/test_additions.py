@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "design" / "additions.md"
-INSERTED = re.compile(r"In `([^`]+)`, below `([^`]+)`:\n\n```python\n(.*?)```", re.DOTALL)
+INSERTED = re.compile(r"In `([^`]+)`, below `([^`]+)`:\n\n```text\n(.*?)```", re.DOTALL)
 WRITTEN = re.compile(r"The new file `([^`]+)`:\n\n```python\n(.*?)```", re.DOTALL)
 SWAP = """
 from cfnode.devchain.runtime.config import DevGenesis
