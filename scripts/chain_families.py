@@ -6,6 +6,8 @@ for each chain stand here once, without the chain's name.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
+
 FAMILIES: dict[str, tuple[str, ...]] = {
     "keys": ("evm::AggKey", "btc::AggKey", "SchnorrVerificationComponents", "SessionKeys"),
     "fees": (
@@ -237,10 +239,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "ingress_egress::PalletSafeMode",
         "lp::PalletSafeMode",
         "GenericElectionsSafeMode",
-        "EthereumElectionsSafeMode",
-        "ArbitrumElectionsSafeMode",
-        "TronElectionsSafeMode",
-        "BscElectionsSafeMode",
+        *(f"{chain.name}ElectionsSafeMode" for chain in CHAIN_INSTANCES.values() if chain.is_evm),
         "witnesser::PalletSafeMode",
         "WitnesserCallPermission",
         "RuntimeSafeMode",

@@ -49,7 +49,7 @@ NAMES = {
     "SwapOutputActionGeneric": "SwapOutputAction",
     "SwapRequestTypeGeneric": "SwapRequestType",
 }
-KEYS = dict.fromkeys(("EthereumApi", "ArbitrumApi", "TronApi", "BscApi"), "EvmApi")
+KEYS = {f"{name}Api": "EvmApi" for name, chain in CHAIN_INSTANCES.items() if chain.is_evm}
 """Types of one form whose names begin with the chain's."""
 VARIANTS = {
     "AccountOrAddressInternalAccount": "InternalAccount",

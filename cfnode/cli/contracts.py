@@ -17,14 +17,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.values import WholeNumber
+from cfnode.core.assets import CHAINS, chains_of
 
 if TYPE_CHECKING:
-    from cfnode.devchain.config import ContractsConfig
+    from cfnode.devchain.config import EvmContracts
 
 __all__ = ["contract_flags", "contracts"]
 
 ADDRESS_BYTES = 20
-PREFIXES = {"evm": "Ethereum", "arb": "Arbitrum", "tron": "Tron", "bsc": "BSC"}
+PREFIXES = {
+    "evm" if chain == "Ethereum" else CHAINS[chain].address.lower(): chain
+    for chain in chains_of("evm", "tron")
+}
+"""The EVM chains, by the prefix of their flags."""
+_SPELLED = {"Bsc": "BSC"}
 
 
 class EvmAddress(click.ParamType[bytes]):
@@ -51,7 +57,8 @@ class EvmAddress(click.ParamType[bytes]):
 def _flags() -> list[tuple[str, dict[str, Any]]]:
     """Return the names and properties of the flags."""
     flags: list[tuple[str, dict[str, Any]]] = []
-    for prefix, chain in PREFIXES.items():
+    for prefix, name in PREFIXES.items():
+        chain = _SPELLED.get(name, name)
         flags += [
             (f"--dev-{prefix}-vault", {"type": EvmAddress(), "help": f"Vault contract on {chain}."}),
             (f"--dev-{prefix}-key-manager", {"type": EvmAddress(), "help": f"Key manager on {chain}."}),
@@ -68,12 +75,12 @@ def contract_flags(option: Callable[..., Any]) -> list[Callable[..., Any]]:
     return [option(name, **properties) for name, properties in _flags()]
 
 
-def contracts(options: Mapping[str, Any]) -> ContractsConfig:
-    """Return the values of the flags; a missing one is None."""
-    from cfnode.devchain.config import ContractsConfig, EvmContracts
+def contracts(options: Mapping[str, Any]) -> dict[str, EvmContracts]:
+    """Return the values of the flags by chain; a missing one is None."""
+    from cfnode.devchain.config import EvmContracts
 
     def of(prefix: str) -> EvmContracts:
         names = ("vault", "key_manager", "chain_id")
         return EvmContracts(**{name: options[f"dev_{prefix}_{name}"] for name in names})
 
-    return ContractsConfig(ethereum=of("evm"), arbitrum=of("arb"), tron=of("tron"), bsc=of("bsc"))
+    return {chain: of(prefix) for prefix, chain in PREFIXES.items()}

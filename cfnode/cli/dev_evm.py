@@ -19,10 +19,11 @@ from cfnode.cli.evm_session import EvmSession
 from cfnode.cli.exits import CommandFailure, ExitCode
 from cfnode.cli.options import json_option, node_option, timeout_option, typed_node_flag
 from cfnode.cli.values import OneOf, WholeNumber
+from cfnode.core.assets import chains_of
 
 __all__ = ["evm"]
 
-CHAINS = ("Ethereum", "Arbitrum", "Bsc")
+CHAINS = chains_of("evm")
 MAX_PORT = 65_535
 MAX_FUNDED_EVM_ACCOUNTS = 100
 KEY_FILE = "evm-payer-key"

@@ -26,7 +26,7 @@ def contracts_of(node: DevClient, chain: str) -> Contracts:
     sent there.
     """
     from cfnode.devchain.evm.deployed import Contracts
-    from cfnode.devchain.runtime.keys import tokens_of
+    from cfnode.devchain.runtime.config import CONTRACTS
 
     key = aggregate_key(node)
     if not _is_public(node, key):
@@ -38,7 +38,7 @@ def contracts_of(node: DevClient, chain: str) -> Contracts:
     chain_id = int.from_bytes(_stored(node, chain, "ChainId", 8), "little")
     manager = _stored(node, chain, "KeyManagerAddress", 20)
     vault = _stored(node, chain, "VaultAddress", 20)
-    return Contracts(chain_id, manager, vault, key, dict(tokens_of(chain)))
+    return Contracts(chain_id, manager, vault, key, dict(CONTRACTS[chain].tokens))
 
 
 def aggregate_key(node: DevClient) -> bytes:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from cfnode.core.suggestions import closest, did_you_mean, or_sentence
 
 __all__ = [
     "ASSETS",
     "CHAINS",
+    "AddressForm",
     "AnyAsset",
     "ForeignAsset",
     "ForeignChain",
@@ -37,10 +38,13 @@ __all__ = [
     "assets_of",
     "assets_since",
     "chain_in_text",
+    "chains_of",
+    "chains_since",
     "gas_asset",
     "symbols_of",
     "text_of",
     "units",
+    "vault_swap_chains",
     "whole_text",
 ]
 
@@ -69,21 +73,34 @@ class UnknownChain(UnknownName):
     """An unknown name of a chain."""
 
 
+AddressForm: TypeAlias = Literal["evm", "tron", "bitcoin", "solana", "substrate"]
+"""How the addresses of a chain look. Accounts of Tron are those of an EVM chain, with a text of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignChain:
     """A foreign chain: its `ForeignChain` discriminant and its variant of `EncodedAddress`.
 
-    A deposit counts once `safety_margin` blocks have followed its own, or at once if that is None. `ccm`:
-    cross-chain messages can be sent there. `since`: the first release that knows the chain.
+    A deposit counts once `safety_margin` blocks have followed its own, or at once if that is None. A block
+    takes `nominal_ms` for the State Chain's genesis, and `usual_ms` today. `ccm`: cross-chain messages can be
+    sent there. `since`: the first release that knows the chain.
     """
 
     name: str
     index: int
     address: str
     address_index: int
+    form: AddressForm
     safety_margin: int | None
+    nominal_ms: int
+    usual_ms: int
     ccm: bool
     since: str = "2.2"
+
+    @property
+    def account_bytes(self) -> int | None:
+        """Bytes of an account; None on Bitcoin, where they differ by the kind of script."""
+        return {"evm": 20, "tron": 20, "bitcoin": None, "solana": 32, "substrate": 32}[self.form]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +120,14 @@ class ForeignAsset:
 
 
 _CHAINS = (
-    ForeignChain("Ethereum", 1, "Eth", 0, 2, ccm=True),
-    ForeignChain("Polkadot", 2, "Dot", 1, None, ccm=False),
-    ForeignChain("Bitcoin", 3, "Btc", 2, 2, ccm=False),
-    ForeignChain("Arbitrum", 4, "Arb", 3, 1, ccm=True),
-    ForeignChain("Solana", 5, "Sol", 4, 1, ccm=True),
-    ForeignChain("Assethub", 6, "Hub", 5, None, ccm=True),
-    ForeignChain("Tron", 7, "Tron", 6, 19, ccm=True),
-    ForeignChain("Bsc", 8, "Bsc", 7, None, ccm=True, since="2.3"),
+    ForeignChain("Ethereum", 1, "Eth", 0, "evm", 2, 14_000, 12_000, ccm=True),
+    ForeignChain("Polkadot", 2, "Dot", 1, "substrate", None, 6_000, 6_000, ccm=False),
+    ForeignChain("Bitcoin", 3, "Btc", 2, "bitcoin", 2, 600_000, 600_000, ccm=False),
+    ForeignChain("Arbitrum", 4, "Arb", 3, "evm", 1, 250, 260, ccm=True),
+    ForeignChain("Solana", 5, "Sol", 4, "solana", 1, 400, 800, ccm=True),
+    ForeignChain("Assethub", 6, "Hub", 5, "substrate", None, 12_000, 3_000, ccm=True),
+    ForeignChain("Tron", 7, "Tron", 6, "tron", 19, 3_000, 3_000, ccm=True),
+    ForeignChain("Bsc", 8, "Bsc", 7, "evm", None, 450, 450, ccm=True, since="2.3"),
 )
 
 # In discriminant order; 21 came after the assets of a later chain.
@@ -245,6 +262,22 @@ def asset_texts(beginning: str) -> Iterator[str]:
 def symbols_of(chain: str | None) -> list[str]:
     """Return the symbols of a chain's assets, or (None) of all assets, in order of their letters."""
     return sorted({asset.symbol for asset in _ASSETS if chain in (None, asset.chain)})
+
+
+def chains_of(*forms: AddressForm) -> tuple[str, ...]:
+    """Return the chains whose addresses have one of these forms, in the order of their discriminants."""
+    return tuple(chain.name for chain in _CHAINS if chain.form in forms)
+
+
+def vault_swap_chains() -> tuple[str, ...]:
+    """Return the chains whose vaults take swaps, in the order of the types that list them: Bitcoin first."""
+    return (*chains_of("bitcoin"), *chains_of("evm", "tron", "solana"))
+
+
+def chains_since(release: str) -> Iterator[str]:
+    """Yield the chains that a release (`"2.2"`, `"2.3"`) knows, in discriminant order."""
+    number = _release(release)
+    return (chain.name for chain in _CHAINS if _release(chain.since) <= number)
 
 
 def assets_since(release: str) -> Iterator[ForeignAsset]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE
 
-__all__ = ["ContractsConfig", "DevConfig", "EvmContracts"]
+__all__ = ["DevConfig", "EvmContracts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +18,6 @@ class EvmContracts:
     vault: bytes | None = None
     key_manager: bytes | None = None
     chain_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ContractsConfig:
-    """The contracts of all EVM chains."""
-
-    ethereum: EvmContracts = EvmContracts()
-    arbitrum: EvmContracts = EvmContracts()
-    tron: EvmContracts = EvmContracts()
-    bsc: EvmContracts = EvmContracts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +45,8 @@ class DevConfig:
     """The release of the runtime at genesis, by name."""
     state_entries: int = 0
     """Extra storage entries at genesis, for tests of state download."""
-    contracts: ContractsConfig = ContractsConfig()
-    """The contracts that the aggregate key signs for; part of genesis."""
+    contracts: Mapping[str, EvmContracts] = field(default_factory=dict)
+    """The contracts, by EVM chain, that the aggregate key signs for; part of genesis."""
     broker_suri: str | None = field(default=None, repr=False)
     """Secret URI of a broker's key, whose account the chain registers; None: the keystore's key."""
     provider_suri: str | None = field(default=None, repr=False)

@@ -13,10 +13,7 @@ from cfnode.core.chainspec import ChainSpec
 from cfnode.devchain.authorities import AuthorityKeys
 from cfnode.devchain.config import DevConfig, EvmContracts
 from cfnode.devchain.runtime.config import (
-    ARBITRUM,
-    BSC,
-    ETHEREUM,
-    TRON,
+    CONTRACTS,
     DevAuthority,
     DevGenesis,
     EvmAddresses,
@@ -42,10 +39,11 @@ def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGene
         rotate_keys=dev.rotate_keys,
         state_entries=dev.state_entries,
         release=dev.runtime,
-        ethereum=_contracts(ETHEREUM, dev.contracts.ethereum),
-        arbitrum=_contracts(ARBITRUM, dev.contracts.arbitrum),
-        tron=_contracts(TRON, dev.contracts.tron),
-        bsc=_contracts(BSC, dev.contracts.bsc),
+        contracts=tuple(
+            (chain, _contracts(CONTRACTS[chain], stated))
+            for chain, stated in dev.contracts.items()
+            if _contracts(CONTRACTS[chain], stated) != CONTRACTS[chain]
+        ),
     )
 
 

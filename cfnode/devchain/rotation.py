@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from cfnode.core.assets import chains_of
 from cfnode.core.block import BlockRef
 from cfnode.core.vault_calls import set_agg_key
 from cfnode.node.chain.view import ChainView
@@ -18,7 +19,7 @@ from cfnode.swaps.events import Name
 
 __all__ = ["RotationCall", "RotationResult", "RotationStopped", "follow"]
 
-EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron", "Bsc")
+EVM_CHAINS = chains_of("evm", "tron")
 MAX_ROTATION_BLOCKS = 60
 """Maximum blocks of a rotation: usually it takes eight, and ten more if a key is not tested in time."""
 MAX_BLOCKS_AFTER = 12

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cfnode.core.assets import CHAINS, AddressForm
 from cfnode.swaps.checksums import evm_account
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def is_address(text: object, chain: str, network: Network) -> bool:
     """Return whether `text` is an address of `chain` on the foreign network behind `network`."""
     if not isinstance(text, str) or not text or len(text) > _MAX_ADDRESS_CHARS:
         return False
-    return _RULES[chain](text, network)
+    return _RULES[CHAINS[chain].form](text, network)
 
 
 def is_account(text: object) -> bool:
@@ -90,13 +91,10 @@ def _tron(text: str, network: Network) -> bool:
     return text[0] == "T" and _BASE58.issuperset(text) and len(base58.b58decode(text)) == 25
 
 
-_RULES: dict[str, Callable[[str, Network], bool]] = {
-    "Ethereum": _evm,
-    "Arbitrum": _evm,
-    "Bsc": _evm,
-    "Bitcoin": _bitcoin,
-    "Solana": _solana,
-    "Polkadot": _substrate,
-    "Assethub": _substrate,
-    "Tron": _tron,
+_RULES: dict[AddressForm, Callable[[str, Network], bool]] = {
+    "evm": _evm,
+    "bitcoin": _bitcoin,
+    "solana": _solana,
+    "substrate": _substrate,
+    "tron": _tron,
 }

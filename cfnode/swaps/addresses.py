@@ -19,7 +19,7 @@ from cfnode.core.addresses import (
     script_from_text,
     script_to_text,
 )
-from cfnode.core.assets import CHAINS
+from cfnode.core.assets import CHAINS, chains_of
 from cfnode.swaps.checksums import checksum_address, evm_account
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "stored_texts",
 ]
 
-_EVM: Final = frozenset(("Ethereum", "Arbitrum", "Bsc"))
+_EVM: Final = frozenset(chains_of("evm"))
 _EVM_VARIANTS: Final = frozenset(CHAINS[chain].address for chain in _EVM)
 
 

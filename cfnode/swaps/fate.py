@@ -22,13 +22,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from cfnode.core.assets import chains_of
 from cfnode.swaps.events import Name
 from cfnode.swaps.identity import Place
 from cfnode.swaps.journey import JourneyState
 
 __all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate", "key_change", "signature_at"]
 
-CALL_CHAINS: Final = ("Ethereum", "Arbitrum", "Bsc", "Tron")
+CALL_CHAINS: Final = (*chains_of("evm"), *chains_of("tron"))
 """The chains whose vault takes a signed call from any account."""
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from cfnode.core.assets import CHAINS
+
 __all__ = [
     "BLOCK_TIMES",
     "STATE_CHAIN_MS",
@@ -34,16 +36,7 @@ class BlockTimes:
     usual: int
 
 
-BLOCK_TIMES: Final = {
-    "Ethereum": BlockTimes(14_000, 12_000),
-    "Polkadot": BlockTimes(6_000, 6_000),
-    "Bitcoin": BlockTimes(600_000, 600_000),
-    "Arbitrum": BlockTimes(250, 260),
-    "Solana": BlockTimes(400, 800),
-    "Assethub": BlockTimes(12_000, 3_000),
-    "Tron": BlockTimes(3_000, 3_000),
-    "Bsc": BlockTimes(450, 450),
-}
+BLOCK_TIMES: Final = {name: BlockTimes(chain.nominal_ms, chain.usual_ms) for name, chain in CHAINS.items()}
 
 
 def blocks_ms(chain: str, count: int) -> int:

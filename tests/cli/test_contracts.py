@@ -15,11 +15,15 @@ from cfnode.core.addresses import evm
 from cfnode.core.assets import CHAINS
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, TransferParams, transfer_fallback
-from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
-from cfnode.devchain.runtime.keys import TOKENS
+from cfnode.devchain.runtime.chains import ASSET_TERMS
+from cfnode.devchain.runtime.config import CONTRACTS, DevGenesis, EvmAddresses
 from tests.devchain.runtime.broker import address_on, request
 from tests.devchain.runtime.swapper import BITCOIN, Swapper
 
+ARBITRUM = CONTRACTS["Arbitrum"]
+BSC = CONTRACTS["Bsc"]
+ETHEREUM = CONTRACTS["Ethereum"]
+TRON = CONTRACTS["Tron"]
 VAULT = "0x0b" + "0B" * 19
 
 
@@ -90,7 +94,7 @@ def test_contract_flags_change_genesis_answers_addresses_and_signatures(
     assert offered.get("chain_id", contracts.chain_id) == contracts.chain_id
     nonce = int.from_bytes(offered["data"][36:68], "big")
     transfer = TransferParams(
-        TOKENS.get(FAILING[chain], NATIVE_TOKEN), address_on(chain)[1], requested["amount"]
+        ASSET_TERMS[FAILING[chain]].token or NATIVE_TOKEN, address_on(chain)[1], requested["amount"]
     )
     protection = ReplayProtection(nonce, contracts.chain_id, contracts.key_manager, contracts.vault)
     signature = Signature(offered["data"][4:36], offered["data"][80:100])
@@ -102,7 +106,7 @@ def test_contract_flags_change_genesis_answers_addresses_and_signatures(
 
 def test_the_contracts_on_bsc_are_those_of_a_release_that_has_it() -> None:
     own = replace(BSC, vault=OWN, chain_id=31_337)
-    broker = Swapper(config=DevGenesis(release="2.3.0", bsc=own))
+    broker = Swapper(config=DevGenesis(release="2.3.0", contracts=(("Bsc", own),)))
     flags = ("--dev-runtime", "2.3.0", "--dev-bsc-vault", VAULT, "--dev-bsc-chain-id", "31337")
     assert spec(*flags)["id"] == f"dev-{broker.world.genesis_hash.hex()[:8]}"
     assert broker.world.api("CustomRuntimeApi_cf_vault_addresses")["bsc"] == ("Bsc", OWN)

@@ -14,12 +14,13 @@ from click.testing import CliRunner, Result
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
 from cfnode.core.ethereum_key import EthereumKey
-from cfnode.devchain.runtime.config import ETHEREUM
+from cfnode.devchain.runtime.config import CONTRACTS
 from cfnode.devchain.runtime.keys import evm_secret
 from cfnode.sdk.recovery.storage import storage_key
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.support.devchain.local_evm import require_py_evm
 
+ETHEREUM = CONTRACTS["Ethereum"]
 DEV_KEY = EthereumKey.from_secret(evm_secret()).public.hex()
 LIVE_KEY = EthereumKey.from_secret(b"\x05" * 32).public.hex()
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
 from cfnode.core.hashing import keccak_256
-from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM
+from cfnode.devchain.runtime.config import CONTRACTS
 from cfnode.swaps.checksums import checksum_address
 from tests.process import NodeProcess
 from tests.sdk.anvil import Evm, evm_chain, require_anvil, require_eth_account
@@ -26,6 +26,9 @@ from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
 from tests.support.sdk.payloads import raw
 from tests.support.sdk.recover_command import ETHER
 
+ARBITRUM = CONTRACTS["Arbitrum"]
+BSC = CONTRACTS["Bsc"]
+ETHEREUM = CONTRACTS["Ethereum"]
 pytestmark = pytest.mark.world
 
 CHAINS = {

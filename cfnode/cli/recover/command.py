@@ -30,9 +30,9 @@ from cfnode.cli.swap.options import (
 )
 from cfnode.cli.values import OneOf, Units, WholeNumber, atoms
 from cfnode.cli.verbosity import is_verbose
-from cfnode.core.assets import gas_asset
+from cfnode.core.assets import chains_of, gas_asset
 
-_CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
+_CHAINS = tuple(chain.lower() for chain in (*chains_of("evm"), *chains_of("tron")))
 
 
 @click.command(

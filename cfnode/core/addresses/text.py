@@ -15,7 +15,7 @@ import base58
 
 from cfnode.core.addresses.bitcoin import BitcoinNetwork, Script, script_from_text, script_to_text
 from cfnode.core.addresses.errors import AddressError
-from cfnode.core.assets import CHAINS
+from cfnode.core.assets import CHAINS, AddressForm
 from cfnode.core.ss58 import Ss58Error
 from cfnode.core.ss58 import decode as ss58_decode
 
@@ -46,21 +46,21 @@ def parse_address(chain: str, text: str) -> EncodedAddress:
     """
     if len(text) > _MAX_TEXT:
         raise AddressError("Invalid address length")
-    if chain != "Bitcoin" and any(map(str.isspace, text)):
+    if CHAINS[chain].form != "bitcoin" and any(map(str.isspace, text)):
         # The decoders below would skip blanks silently.
         raise AddressError("an address contains no blanks", _official(chain, text))
-    return CHAINS[chain].address, _PARSERS[chain](text)
+    return CHAINS[chain].address, _PARSERS[CHAINS[chain].form](text)
 
 
 def address_to_text(address: EncodedAddress) -> str:
     """Return the usual text of an address: lower-case hex, base58, or Bitcoin's own."""
     variant, payload = address
-    chain = _CHAIN_OF_VARIANT[variant]
-    if chain == "Bitcoin":
+    form = CHAINS[_CHAIN_OF_VARIANT[variant]].form
+    if form == "bitcoin":
         return payload.decode("utf-8", "replace")
-    if chain == "Solana":
+    if form == "solana":
         return base58.b58encode(payload).decode()
-    if chain == "Tron":
+    if form == "tron":
         return base58.b58encode_check(_TRON_PREFIX + payload).decode()
     return "0x" + payload.hex()
 
@@ -92,9 +92,8 @@ def encode_foreign_address(address: ForeignAddress, network: BitcoinNetwork) -> 
 
 def _official(chain: str, text: str) -> str:
     """Return the official node's text for a malformed address of a chain other than Bitcoin."""
-    length = 32 if chain in ("Solana", "Polkadot", "Assethub") else 20
-    fault = _hex_fault(text, length)
-    if chain not in ("Polkadot", "Assethub"):
+    fault = _hex_fault(text, CHAINS[chain].account_bytes or 20)
+    if CHAINS[chain].form != "substrate":
         return "Invalid address length" if fault == "Invalid address length" else "Invalid hex"
     try:
         ss58_decode(text)
@@ -173,13 +172,10 @@ def _tron(text: str) -> bytes:
     return payload[1:]
 
 
-_PARSERS: dict[str, Callable[[str], bytes]] = {
-    "Ethereum": _evm,
-    "Arbitrum": _evm,
-    "Bsc": _evm,
-    "Bitcoin": _bitcoin,
-    "Solana": _solana,
-    "Polkadot": _substrate,
-    "Assethub": _substrate,
-    "Tron": _tron,
+_PARSERS: dict[AddressForm, Callable[[str], bytes]] = {
+    "evm": _evm,
+    "bitcoin": _bitcoin,
+    "solana": _solana,
+    "substrate": _substrate,
+    "tron": _tron,
 }

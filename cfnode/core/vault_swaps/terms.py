@@ -35,7 +35,9 @@ __all__ = [
 PAYLOAD_VERSION: Final = 1
 MAX_AFFILIATES: Final = 5
 _BY_INDEX: Final = {asset.index: asset for asset in ASSETS.values()}
-_ACCOUNT_LENGTH: Final = {"Eth": 20, "Arb": 20, "Tron": 20, "Bsc": 20, "Dot": 32, "Sol": 32, "Hub": 32}
+_ACCOUNT_LENGTH: Final = {
+    chain.address: chain.account_bytes for chain in CHAINS.values() if chain.account_bytes is not None
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,30 @@ their addresses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_256
-from cfnode.devchain.runtime.keys import tokens_of
+from cfnode.devchain.runtime.chains import ASSET_TERMS, CHAIN_INSTANCES, DOLLAR, EvmAddresses
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE
 from cfnode.devchain.runtime.well_known import FLIP
+
+__all__ = [
+    "CONTRACTS",
+    "DOLLAR",
+    "EPOCH_BLOCKS",
+    "FLIP",
+    "FUNDING_ADVICE",
+    "MINIMUM_FUNDING",
+    "POOL_DEPTH",
+    "RECOMMENDED_FUNDING",
+    "USD_PRICES",
+    "DevAuthority",
+    "DevGenesis",
+    "DevPool",
+    "EvmAddresses",
+    "validator_account",
+]
 
 MINIMUM_FUNDING = 1 * FLIP
 RECOMMENDED_FUNDING = 5 * FLIP
@@ -32,60 +50,13 @@ class DevAuthority:
     weight: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class EvmAddresses:
-    """The contracts of one EVM chain, 20 bytes each; `tokens` maps the chain's assets to theirs."""
-
-    chain_id: int
-    key_manager: bytes
-    vault: bytes
-    tokens: tuple[tuple[str, bytes], ...]
-    gateway: bytes = bytes(20)
-
-
-ETHEREUM = EvmAddresses(
-    chain_id=10_997,
-    key_manager=bytes.fromhex("a16E02E87b7454126E5E10d957A927A7F5B5d2be"),
-    vault=bytes.fromhex("B7A5bd0345EF1Cc5E66bf61BdeC17D2461fBd968"),
-    gateway=bytes.fromhex("eEBe00Ac0756308ac4AaBfD76c05c4F3088B8883"),
-    tokens=tokens_of("Ethereum"),
-)
-ARBITRUM = EvmAddresses(
-    chain_id=412_346,
-    key_manager=bytes.fromhex("5FbDB2315678afecb367f032d93F642f64180aa3"),
-    vault=bytes.fromhex("e7f1725E7734CE288F8367e1Bb143E90bb3F0512"),
-    tokens=tokens_of("Arbitrum"),
-)
-TRON = EvmAddresses(
-    chain_id=3_448_148_188,
-    key_manager=bytes.fromhex("eb99889eb704b4d58256ff25b4f033c673c166b6"),
-    vault=bytes.fromhex("2fca9b8e3816e10d6c6033d0f7e0471542a09110"),
-    tokens=tokens_of("Tron"),
-)
-BSC = EvmAddresses(
-    chain_id=343,
-    key_manager=bytes.fromhex("5FbDB2315678afecb367f032d93F642f64180aa3"),
-    vault=bytes.fromhex("e7f1725E7734CE288F8367e1Bb143E90bb3F0512"),
-    tokens=tokens_of("Bsc"),
-)
-
-
-DOLLAR = 10**6
-POOL_DEPTH = 10_000_000 * DOLLAR
-USD_PRICES: dict[str, int] = {
-    "Flip": DOLLAR * 40 // 100,
-    "Eth": 2_800 * DOLLAR,
-    "ArbEth": 2_800 * DOLLAR,
-    "Dot": 2 * DOLLAR,
-    "HubDot": 2 * DOLLAR,
-    "Btc": 86_500 * DOLLAR,
-    "Wbtc": 86_500 * DOLLAR,
-    "Sol": 127 * DOLLAR,
-    "Trx": DOLLAR * 30 // 100,
-    "Bnb": 600 * DOLLAR,
-    "Cbbtc": 86_500 * DOLLAR,
+CONTRACTS: dict[str, EvmAddresses] = {
+    name: chain.contracts for name, chain in CHAIN_INSTANCES.items() if chain.contracts is not None
 }
-"""Microdollars for a whole unit: the chain's fallback prices. An asset without an entry is a dollar token."""
+"""The usual contracts of the EVM chains."""
+POOL_DEPTH = 10_000_000 * DOLLAR
+USD_PRICES = {name: terms.price for name, terms in ASSET_TERMS.items()}
+"""Microdollars for a whole unit: the chain's fallback prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +70,7 @@ class DevPool:
     @property
     def microdollars(self) -> int:
         """The stated price, or the usual one."""
-        return USD_PRICES.get(self.asset, DOLLAR) if self.price is None else self.price
+        return USD_PRICES[self.asset] if self.price is None else self.price
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +79,7 @@ class DevGenesis:
 
     `authorities` empty means the one of `dev`. `release` names the runtime. `funded` are accounts with their
     FLIP besides the well-known ones. `state_entries` values of 64 bytes are added for tests of state sync.
-    `pools` lists those whose price or depth is not the usual.
+    `contracts`, by EVM chain, and `pools` list those that are not the usual ones.
     """
 
     authorities: tuple[DevAuthority, ...] = ()
@@ -117,11 +88,13 @@ class DevGenesis:
     state_entries: int = 0
     release: str = DEFAULT_RELEASE
     funded: tuple[tuple[bytes, int], ...] = ()
-    ethereum: EvmAddresses = ETHEREUM
-    arbitrum: EvmAddresses = ARBITRUM
-    tron: EvmAddresses = TRON
-    bsc: EvmAddresses = BSC
+    contracts: tuple[tuple[str, EvmAddresses], ...] = ()
     pools: tuple[DevPool, ...] = ()
+
+    @property
+    def contracts_by_chain(self) -> Mapping[str, EvmAddresses]:
+        """The contracts on each EVM chain."""
+        return CONTRACTS | dict(self.contracts)
 
     @property
     def validators(self) -> tuple[tuple[bytes, DevAuthority], ...]:

@@ -17,15 +17,14 @@ from coincurve import PrivateKey
 from nacl.signing import SigningKey
 
 from cfnode.core.addresses.solana import is_on_curve, program_address
-from cfnode.core.assets import assets_of
 from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains.solana import SOLANA
 
 __all__ = [
     "ASSETHUB_VAULT",
     "GENESIS_EPOCH",
-    "TOKENS",
     "AggKey",
     "bitcoin_public_key",
     "bitcoin_secret",
@@ -37,7 +36,6 @@ __all__ = [
     "signer_key",
     "solana_environment",
     "solana_public_key",
-    "tokens_of",
 ]
 
 AggKey = values.EvmAggKey | values.BtcAggKey | bytes
@@ -51,41 +49,13 @@ _LABEL = "cfnode development chain: "
 # Half of secp256k1's order; the key manager contract wants the x of an aggregate key below it.
 _HALF_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
 
-TOKENS: dict[str, bytes] = {
-    asset: bytes.fromhex(address)
-    for asset, address in {
-        "Eth": "ee" * 20,
-        "ArbEth": "ee" * 20,
-        "Trx": "ee" * 20,
-        "Flip": "826180541412D574cf1336d22c0C0a287822678A",
-        "Usdc": "A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
-        "Usdt": "dAC17F958D2ee523a2206206994597C13D831ec7",
-        "Wbtc": "2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599",
-        "ArbUsdc": "af88d065e77c8cC2239327C5EDb3A432268e5831",
-        "ArbUsdt": "Fd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
-        "TrxUsdt": "a614f803b6fd780986a42c78ec9c7f77e6ded13c",
-        "Cbbtc": "cbB7C0000aB88B473b1f5aFd9ef808440eed33Bf",
-        "Bnb": "ee" * 20,
-        "BscUsdt": "55d398326f99059fF775485246999027B3197955",
-    }.items()
-}
-"""Token contracts of the EVM chains by asset; 0xee… stands for the chain's own coin."""
-
-SOLANA_TOKENS = {
-    "SolUsdc": base58.b58decode("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
-    "SolUsdt": base58.b58decode("Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"),
-}
+SOLANA_TOKENS = {name: terms.token for name, terms in SOLANA.assets.items() if terms.token}
 _TOKEN_PROGRAM = base58.b58decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 _ATA_PROGRAM = base58.b58decode("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 
 
 def _labelled(what: str) -> bytes:
     return keccak_256((_LABEL + what).encode())
-
-
-def tokens_of(chain: str) -> tuple[tuple[str, bytes], ...]:
-    """Return the token contracts on an EVM chain, by asset."""
-    return tuple((a.name, TOKENS[a.name]) for a in assets_of(chain) if a.chain_index and a.name in TOKENS)
 
 
 ASSETHUB_VAULT = _labelled("Assethub vault")

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from cfnode.core.assets import ASSETS, ForeignAsset
+from cfnode.core.assets import ForeignAsset, vault_swap_chains
 
-from .chains import ChainInstance
+from .chains import ASSET_TERMS, DOLLAR, ChainInstance
 from .rules import Rules
 from .values import SemVer
 
@@ -33,8 +33,7 @@ class Release:
     """One release: its number, and what it knows.
 
     `chains` stand in the order of their hooks, `assets` in that of their discriminants. The main net has left
-    the chains in `left`: deposits are refused, and their assets have no pool. `dollar_tokens` are the tokens
-    of a dollar, by discriminant: the first limits of many things.
+    the chains in `left`: deposits are refused, and their assets have no pool.
     """
 
     name: str
@@ -43,7 +42,6 @@ class Release:
     chains: Mapping[str, ChainInstance]
     assets: tuple[ForeignAsset, ...]
     left: frozenset[str]
-    dollar_tokens: tuple[str, ...]
     rules: Rules
 
     @cached_property
@@ -58,8 +56,17 @@ class Release:
         return SemVer(major=major, minor=minor, patch=patch)
 
     def dollars(self, amount: int) -> list[tuple[str, int]]:
-        """Return an amount of dollars in each dollar token, in the token's smallest unit."""
-        return [(token, amount * 10 ** ASSETS[token].decimals) for token in self.dollar_tokens]
+        """Return an amount of dollars in each token that is worth a dollar, in the token's smallest unit."""
+        return [
+            (asset.name, amount * 10**asset.decimals)
+            for asset in self.assets
+            if ASSET_TERMS[asset.name].price == DOLLAR
+        ]
+
+    @property
+    def vault_swap_chains(self) -> list[str]:
+        """The chains whose vaults take swaps, in the order of the types that list them."""
+        return [name for name in vault_swap_chains() if name in self.chains]
 
     def assets_of(self, chain: str) -> tuple[ForeignAsset, ...]:
         """Return the assets of one chain, in the order of the chain's own enum."""

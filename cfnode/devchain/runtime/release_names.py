@@ -7,7 +7,11 @@ from __future__ import annotations
 
 __all__ = ["DEFAULT_RELEASE", "RELEASE_NAMES"]
 
-RELEASE_NAMES = ("2.2.3", "2.2.9", "2.3.0")
+RELEASE_NAMES = (
+    "2.2.3",
+    "2.2.9",
+    "2.3.0",
+)
 """Names of the releases, the oldest first."""
 
 DEFAULT_RELEASE = "2.3.0"

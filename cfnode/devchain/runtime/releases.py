@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cfnode.core.assets import assets_since
+from cfnode.core.assets import assets_since, chains_since
 from cfnode.core.scale import Codec
 
 from . import rules
-from .chains import CHAIN_INSTANCES
+from .chains import CHAIN_INSTANCES, ChainInstance
 from .frame.catalogs import by_release, catalog_of
 from .frame.table import TypeTable
 from .release import Release
@@ -45,18 +45,20 @@ _APIS = {
     "MonitoringRuntimeApi": 3,
 }
 
+
+def _chains_since(release: str) -> dict[str, ChainInstance]:
+    return {name: CHAIN_INSTANCES[name] for name in chains_since(release) if name in CHAIN_INSTANCES}
+
+
 _R2_2_3 = Release(
     name="2.2.3",
     spec_version=20_203,
     api_versions=_APIS,
-    chains={name: chain for name, chain in CHAIN_INSTANCES.items() if name != "Bsc"},
+    chains=_chains_since("2.2"),
     assets=tuple(assets_since("2.2")),
     left=frozenset({"Polkadot"}),
-    dollar_tokens=(
-        "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
-    ),
     rules=rules.R2_2_3,
-)  # fmt: skip
+)
 
 _R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209, rules=rules.R2_2_9)
 
@@ -67,14 +69,18 @@ _R2_3_0 = replace(
     name="2.3.0",
     spec_version=20_300,
     api_versions=_APIS | {"CustomRuntimeApi": 20, "MonitoringRuntimeApi": 4},
-    chains=CHAIN_INSTANCES
+    chains=_chains_since("2.3")
     | {"Assethub": replace(_ASSETHUB, family=replace(_ASSETHUB.family, deposit_details="TxId"))},
     assets=tuple(assets_since("2.3")),
-    dollar_tokens=(*_R2_2_9.dollar_tokens, "BscUsdt"),
     rules=rules.R2_3_0,
 )
 
-RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9, _R2_3_0)}
+_LISTED = (
+    _R2_2_3,
+    _R2_2_9,
+    _R2_3_0,
+)
+RELEASES: dict[str, Release] = {release.name: release for release in sorted(_LISTED, key=lambda r: r.number)}
 """The releases by name, the oldest first."""
 
 

@@ -8,9 +8,7 @@ in `releases`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 __all__ = ["R2_2_3", "R2_2_9", "R2_3_0", "Rules", "TronEnergy"]
 
@@ -32,8 +30,8 @@ class Rules:
     # Foreign chains
 
     tron_energy: TronEnergy
-    tron_addresses_in_advance: bool
-    """Whether deposit addresses on Tron are reserved for accounts before they ask for them."""
+    contracts_in_advance: frozenset[str]
+    """The EVM chains on which deposit addresses are reserved for accounts before they ask for them."""
     tron_refund_multiple: int
     """The least refund on Tron, in multiples of its fee, after an upgrade to the release."""
     refund_multiples_can_be_set: bool
@@ -77,15 +75,15 @@ class Rules:
 
     quotes_go_by_legs: bool
     """Whether a quote takes the network fee between the legs of a swap; otherwise from the input."""
-    minimum_limit_orders: Mapping[str, int]
-    """The least amount that may be left in a limit order, in smallest units of the asset that it sells."""
+    limit_orders_have_minimums: bool
+    """Whether an asset has a least amount that may be left in a limit order which sells it."""
     lending_pools_owe_network: bool
     """Whether the lending pool owes the network's part of a boost's fee; otherwise it is taken at once."""
 
 
 R2_2_3 = Rules(
     tron_energy=TronEnergy(65_000, 10_000, 75_000, 40_000),
-    tron_addresses_in_advance=True,
+    contracts_in_advance=frozenset({"Tron"}),
     tron_refund_multiple=100,
     refund_multiples_can_be_set=False,
     used_marks_stay=False,
@@ -103,45 +101,19 @@ R2_2_3 = Rules(
     validators_limit_bids=False,
     funding_moves_flip=False,
     quotes_go_by_legs=False,
-    minimum_limit_orders=MappingProxyType({}),
+    limit_orders_have_minimums=False,
     lending_pools_owe_network=True,
 )
 
 R2_2_9 = replace(
     R2_2_3,
     tron_energy=TronEnergy(66_000, 15_000, 80_000, 45_000),
-    tron_addresses_in_advance=False,
+    contracts_in_advance=frozenset(),
     tron_refund_multiple=15,
     refund_multiples_can_be_set=True,
     used_marks_stay=True,
     quotes_go_by_legs=True,
 )
-
-_FIVE_DOLLARS = 5 * 10**6
-_MINIMUM_LIMIT_ORDERS = {
-    "Eth": 3 * 10**15,
-    "Flip": 10 * 10**18,
-    "Usdc": _FIVE_DOLLARS,
-    "Usdt": _FIVE_DOLLARS,
-    "Wbtc": 10_000,
-    "Dot": 5 * 10**10,
-    "Btc": 10_000,
-    "ArbEth": 3 * 10**15,
-    "ArbUsdc": _FIVE_DOLLARS,
-    "ArbUsdt": _FIVE_DOLLARS,
-    "Sol": 10**8,
-    "SolUsdc": _FIVE_DOLLARS,
-    "SolUsdt": _FIVE_DOLLARS,
-    "HubDot": 5 * 10**10,
-    "HubUsdt": _FIVE_DOLLARS,
-    "HubUsdc": _FIVE_DOLLARS,
-    "Trx": 15 * 10**6,
-    "TrxUsdt": _FIVE_DOLLARS,
-    "Bnb": 10**16,
-    "BscUsdt": 5 * 10**18,
-    "Cbbtc": 10_000,
-}
-"""The minimum limit orders that the main net's upgrade to 2.3.0 sets."""
 
 R2_3_0 = replace(
     R2_2_9,
@@ -158,6 +130,6 @@ R2_3_0 = replace(
     fees_can_be_rewards=True,
     validators_limit_bids=True,
     funding_moves_flip=True,
-    minimum_limit_orders=MappingProxyType(_MINIMUM_LIMIT_ORDERS),
+    limit_orders_have_minimums=True,
     lending_pools_owe_network=False,
 )

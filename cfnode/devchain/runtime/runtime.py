@@ -15,21 +15,21 @@ from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.calls import RuntimeTrap, UnknownFunction, UnsupportedCode
 
-from .apis import SUBSTRATE_APIS
-from .apis_accounts import AccountsApi
-from .apis_chain import ChainApi
-from .apis_chainflip import ChainflipApi
-from .apis_channels import ChannelsApi
-from .apis_environment import EnvironmentApi
-from .apis_lending import LendingApi
-from .apis_monitoring import MonitoringApi
-from .apis_orders import OrdersApi
-from .apis_pools import PoolsApi
-from .apis_providers import ProvidersApi
-from .apis_swaps import SwapsApi
-from .apis_vault_swaps import VaultSwapsApi
-from .apis_wallets import WalletsApi
-from .apis_witnessed import WitnessedApi
+from .apis.accounts import AccountsApi
+from .apis.chain import ChainApi
+from .apis.chainflip import ChainflipApi
+from .apis.channels import ChannelsApi
+from .apis.environment import EnvironmentApi
+from .apis.lending import LendingApi
+from .apis.monitoring import MonitoringApi
+from .apis.orders import OrdersApi
+from .apis.pools import PoolsApi
+from .apis.providers import ProvidersApi
+from .apis.substrate import SUBSTRATE_APIS
+from .apis.swaps import SwapsApi
+from .apis.vault_swaps import VaultSwapsApi
+from .apis.wallets import WalletsApi
+from .apis.witnessed import WitnessedApi
 from .changed_weights import WEIGHTS
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi

@@ -14,6 +14,7 @@ import base58
 
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, chain_of_address, script_to_text
+from cfnode.core.assets import chains_of
 from cfnode.core.scale.types import PortableType, Variants
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder, Member, Overrides
@@ -214,10 +215,7 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("SwapLegInfo", "source_amount"): _OPTIONAL,
     # Vault swaps
     ("VaultSwapDetails.Bitcoin", "nulldata_payload"): _HEX,
-    ("VaultSwapDetails.Ethereum", "details"): _FLAT,
-    ("VaultSwapDetails.Arbitrum", "details"): _FLAT,
-    ("VaultSwapDetails.Bsc", "details"): _FLAT,
-    ("VaultSwapDetails.Tron", "details"): _FLAT,
+    **{(f"VaultSwapDetails.{chain}", "details"): _FLAT for chain in chains_of("evm", "tron")},
     ("VaultSwapDetails.Tron", "note"): _HEX,
     ("VaultSwapDetails.Solana", "instruction"): _FLAT,
     ("EvmCallDetails", "calldata"): _HEX,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, CHAINS, AddressForm, chains_of, vault_swap_chains
 from cfnode.rpc.cf.method import Arguments, method
 from cfnode.rpc.cf.params import BROKER_PARAM
 from cfnode.rpc.table.broker_params import (
@@ -56,27 +56,24 @@ _EVM: Final = SerdeStruct(
     "struct EvmVaultSwapExtraParameters",
     {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
 )
+_EXTRA: Final[Mapping[AddressForm, Any]] = {
+    "bitcoin": {
+        "min_output_amount": (read_number_or_hex, False),
+        "retry_duration": (U32.read, False),
+        "max_oracle_price_slippage": (bounded_integer(255), True),
+    },
+    "solana": {
+        "from": (TEXT.read, False),
+        "seed": (bounded_hex(MAX_SEED_BYTES), False),
+        "input_amount": (read_number_or_hex, False),
+        "refund_parameters": (read_refund, False),
+        "from_token_account": (TEXT.read, True),
+    },
+}
 _read_extra: Final = enum_of_chains(
     _tagged,
     "VaultSwapExtraParameters",
-    {
-        "Bitcoin": {
-            "min_output_amount": (read_number_or_hex, False),
-            "retry_duration": (U32.read, False),
-            "max_oracle_price_slippage": (bounded_integer(255), True),
-        },
-        "Ethereum": _EVM,
-        "Arbitrum": _EVM,
-        "Solana": {
-            "from": (TEXT.read, False),
-            "seed": (bounded_hex(MAX_SEED_BYTES), False),
-            "input_amount": (read_number_or_hex, False),
-            "refund_parameters": (read_refund, False),
-            "from_token_account": (TEXT.read, True),
-        },
-        "Tron": _EVM,
-        "Bsc": _EVM,
-    },
+    {chain: _EXTRA.get(CHAINS[chain].form, _EVM) for chain in vault_swap_chains()},
 )
 _ACCOUNT: Final = SerdeStruct(
     "struct AccountMeta",
@@ -96,27 +93,32 @@ def _details(chain: str, address: Read, **members_first: Member) -> SerdeStruct:
     return SerdeStruct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
+def _details_on(chain: str) -> Any:
+    """Return the reader of the transaction that swaps through the vault of a chain."""
+    match CHAINS[chain].form:
+        case "bitcoin":
+            return {"nulldata_payload": (read_hex, False), "deposit_address": (TEXT.read, False)}
+        case "solana":
+            return SerdeStruct(
+                f"struct variant VaultSwapDetails::{chain}",
+                {
+                    "program_id": (base58_of(32), False),
+                    "accounts": (listed(Reader("account", _ACCOUNT), MAX_INSTRUCTION_ACCOUNTS).read, False),
+                    "data": (read_hex, False),
+                },
+                is_flat=True,
+            )
+        case "tron":
+            return _details(chain, TEXT.read, note=(read_hex, False))
+    return _details(chain, fixed_hex(20))
+
+
 _read_by_chain: Final = enum_of_chains(
     _tagged,
     "VaultSwapDetails",
-    {
-        "Bitcoin": {"nulldata_payload": (read_hex, False), "deposit_address": (TEXT.read, False)},
-        "Ethereum": _details("Ethereum", fixed_hex(20)),
-        "Arbitrum": _details("Arbitrum", fixed_hex(20)),
-        "Solana": SerdeStruct(
-            "struct variant VaultSwapDetails::Solana",
-            {
-                "program_id": (base58_of(32), False),
-                "accounts": (listed(Reader("account", _ACCOUNT), MAX_INSTRUCTION_ACCOUNTS).read, False),
-                "data": (read_hex, False),
-            },
-            is_flat=True,
-        ),
-        "Tron": _details("Tron", TEXT.read, note=(read_hex, False)),
-        "Bsc": _details("Bsc", fixed_hex(20)),
-    },
+    {chain: _details_on(chain) for chain in vault_swap_chains()},
 )
-_INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details", "Solana": "instruction"}
+_INNER: Final = dict.fromkeys(chains_of("evm"), "details") | dict.fromkeys(chains_of("solana"), "instruction")
 
 
 def _read_details(value: Any) -> tuple[str, Any]:

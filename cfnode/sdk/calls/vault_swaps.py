@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import ForeignAsset
+from cfnode.core.assets import ForeignAsset, chains_of
 from cfnode.sdk.assets import asset_referred, wire_asset
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import (
@@ -49,14 +49,12 @@ METHOD = "broker_request_swap_parameter_encoding"
 _SEED_BYTES = 32
 MAX_BITCOIN_COMMISSION_BPS = 255
 """Basis points of a broker's commission: a Bitcoin output has one byte for it (BrokerFeeTooHigh)."""
-_EVM = ("Ethereum", "Arbitrum", "Bsc", "Tron")
+_EVM = chains_of("evm", "tron")
 _RECORDS: dict[str, type[VaultSwapData]] = {
-    "Bitcoin": BitcoinVaultSwap,
-    "Ethereum": EvmVaultSwap,
-    "Arbitrum": EvmVaultSwap,
-    "Bsc": EvmVaultSwap,
-    "Tron": TronVaultSwap,
-    "Solana": SolanaVaultSwap,
+    **dict.fromkeys(chains_of("bitcoin"), BitcoinVaultSwap),
+    **dict.fromkeys(chains_of("evm"), EvmVaultSwap),
+    **dict.fromkeys(chains_of("tron"), TronVaultSwap),
+    **dict.fromkeys(chains_of("solana"), SolanaVaultSwap),
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cfnode.core.addresses import NETWORKS, AddressError, script_from_text
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import ASSETS, chains_of
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.sdk.exchange import Steps, rpc
@@ -22,7 +22,11 @@ from cfnode.sdk.recovery.storage import hex_bytes
 
 __all__ = ["payments_of_open_channel"]
 
-_BY_FORM = {"evm": ("Ethereum", "Arbitrum", "Bsc"), "tron": ("Tron",), "raw": ("Solana", "Assethub")}
+_BY_FORM = {
+    "evm": chains_of("evm"),
+    "tron": chains_of("tron"),
+    "raw": tuple(chain for chain in chains_of("solana", "substrate") if chain != "Polkadot"),
+}
 
 
 def payments_of_open_channel(session: ClientSession, url: str, owner: Address) -> Steps[tuple[Payment, ...]]:

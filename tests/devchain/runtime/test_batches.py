@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core.vault_calls import NATIVE_TOKEN
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.keys import TOKENS
+from cfnode.devchain.runtime.chains import ASSET_TERMS
 from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
 from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
@@ -143,7 +143,7 @@ def test_the_first_fetch_deploys_the_contract_of_the_channels_own_asset(
     broker: Swapper, opened_for: str, paid: str, later: list[str]
 ) -> None:
     """Whatever comes first deploys the contract that the address belongs to."""
-    token = TOKENS | {"Eth": NATIVE_TOKEN}
+    token = {name: terms.token for name, terms in ASSET_TERMS.items()} | {"Eth": NATIVE_TOKEN}
     address = broker.opened(**request(opened_for, "Btc"))["deposit_address"]
     broker.pay(address, paid, {"Usdc": 100 * USDC, "Flip": 100 * ETHER, "Eth": ETHER}[paid])
     transactions = fetched(broker, 4)

@@ -12,7 +12,6 @@ from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
-from cfnode.devchain.runtime.pallets.broadcast.delays import delay_after_failure, delay_without_nominee
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.evm_signer import SILENT
@@ -278,8 +277,8 @@ def test_the_next_attempt_waits_longer_after_many_failures(
     chain: str, failures: int, delay: int, without: int
 ) -> None:
     """Delay the next attempt by the number of failures, exponentially on Bitcoin, up to two hours."""
-    assert delay_after_failure(CHAIN_INSTANCES[chain], failures) == delay
-    assert delay_without_nominee(CHAIN_INSTANCES[chain], failures) == without
+    retries = CHAIN_INSTANCES[chain].retries
+    assert (retries.after_failure(failures), retries.without_nominee(failures)) == (delay, without)
 
 
 def test_when_all_that_are_there_have_failed_it_is_tried_again_later(three: Swapper) -> None:

@@ -9,7 +9,8 @@ from cfnode.core.addresses.evm import INIT_CODE_HASHES
 from cfnode.core.addresses.solana import is_on_curve
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
-from cfnode.devchain.runtime.keys import evm_key, evm_secret, solana_environment, tokens_of
+from cfnode.devchain.runtime.config import CONTRACTS
+from cfnode.devchain.runtime.keys import evm_key, evm_secret, solana_environment
 
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 MAIN_NET_LIFETIMES = {
@@ -63,11 +64,13 @@ def test_the_evm_key_is_one_that_the_key_manager_contract_accepts() -> None:
 
 def test_the_tokens_of_genesis_are_those_whose_deposit_contracts_are_known() -> None:
     """List only tokens whose deposit contract is known, with addresses of 20 bytes."""
-    for chain in ("Ethereum", "Arbitrum", "Tron"):
-        for asset, address in tokens_of(chain):
+    for contracts in CONTRACTS.values():
+        for asset, address in contracts.tokens:
             assert asset in INIT_CODE_HASHES
             assert len(address) == 20
-    assert dict(tokens_of("Tron"))["TrxUsdt"] == bytes.fromhex("a614f803b6fd780986a42c78ec9c7f77e6ded13c")
+    assert dict(CONTRACTS["Tron"].tokens)["TrxUsdt"] == bytes.fromhex(
+        "a614f803b6fd780986a42c78ec9c7f77e6ded13c"
+    )
 
 
 def test_programs_on_solana_are_points_of_the_curve_since_the_chain_derives_under_no_others() -> None:

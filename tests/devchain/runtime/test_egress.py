@@ -11,13 +11,16 @@ from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.core.hashing import keccak_256
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import NATIVE_TOKEN, ReplayProtection, TransferParams, transfer_fallback
-from cfnode.devchain.runtime.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
-from cfnode.devchain.runtime.keys import TOKENS
+from cfnode.devchain.runtime.chains import ASSET_TERMS
+from cfnode.devchain.runtime.config import CONTRACTS, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.support.devchain.egress import API, failed_transfer, fails, signed_transfer
 
+ARBITRUM = CONTRACTS["Arbitrum"]
+ETHEREUM = CONTRACTS["Ethereum"]
+TRON = CONTRACTS["Tron"]
 WALLET = address_on("Ethereum")[1]
 CHAIN_ASSET = {"Ethereum": ("Eth", ETHEREUM), "Arbitrum": ("ArbEth", ARBITRUM)}
 
@@ -236,7 +239,7 @@ def test_a_fallback_pays_the_failed_transfer_and_is_signed_for_this_vault(
     }
     assert len(offered["data"]) == 196
     nonce, signature, transfer = signed_transfer(offered["data"])
-    assert transfer == TransferParams(TOKENS[asset], WALLET, requested["amount"])
+    assert transfer == TransferParams(ASSET_TERMS[asset].token, WALLET, requested["amount"])
     assert nonce == broker.world.stored("Environment", f"{chain}SignatureNonce")
     protection = ReplayProtection(nonce, contracts.chain_id, contracts.key_manager, contracts.vault)
     message = transfer_fallback(transfer).message_hash(protection)
@@ -334,7 +337,7 @@ def test_a_batch_that_no_authority_could_send_is_kept(broker: Swapper) -> None:
 def test_other_contracts_sign_for_other_vaults() -> None:
     """Sign for the vault and the chain id of the genesis configuration."""
     contracts = EvmAddresses(31_337, b"\x0a" * 20, b"\x0b" * 20, ETHEREUM.tokens)
-    broker = Swapper(config=DevGenesis(ethereum=contracts))
+    broker = Swapper(config=DevGenesis(contracts=(("Ethereum", contracts),)))
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.blocks(3)
     transaction = broker.event("TransactionBroadcastRequest")["transaction_payload"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cfnode.core.assets import ASSETS
-from cfnode.devchain.runtime.chains import MODULES
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
@@ -20,7 +20,7 @@ def amount_in(market: Market, name: str, asset: str, *arguments: Any) -> int:
     """Return Bob's amount of an asset in the answer of an API that lists amounts by asset."""
     answer = ask(market.world, name, BOB.account, *arguments)
     answer = answer.get("earned_fees", answer)
-    amount: int = answer[MODULES[ASSETS[asset].chain]][ASSETS[asset].symbol.lower()]
+    amount: int = answer[CHAIN_INSTANCES[ASSETS[asset].chain].module][ASSETS[asset].symbol.lower()]
     return amount
 
 

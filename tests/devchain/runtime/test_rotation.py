@@ -11,7 +11,7 @@ from cfnode.core import schnorr
 from cfnode.core.addresses import taproot
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import ReplayProtection, set_agg_key, transfer_fallback
-from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGenesis, EvmAddresses
+from cfnode.devchain.runtime.config import CONTRACTS, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.keys import (
     bitcoin_public_key,
@@ -28,6 +28,10 @@ from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
 from tests.support.devchain.broadcasts import emitted_by, hold, until
 from tests.support.devchain.egress import API, failed_transfer, signed_transfer
 
+ARBITRUM = CONTRACTS["Arbitrum"]
+BSC = CONTRACTS["Bsc"]
+ETHEREUM = CONTRACTS["Ethereum"]
+TRON = CONTRACTS["Tron"]
 MONITORING = "MonitoringRuntimeApi_cf_"
 EVM_CHAINS = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Tron": TRON, "Bsc": BSC}
 ROTATION_TRANSACTIONS = ("Ethereum", "Arbitrum", "Solana", "Assethub", "Tron", "Bsc")

@@ -9,9 +9,10 @@ import pytest
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
+from cfnode.devchain.runtime.chains.evm import EvmCosts
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
-from cfnode.devchain.runtime.pallets.gas import ccm_gas_limit
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
     egress_estimate,
     fee_of,
@@ -126,7 +127,9 @@ def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
 def test_no_message_gets_more_gas_than_its_chain_allows(chain: str, budget: int, limit: int) -> None:
     """Clamp a message's gas to the limit of its chain."""
     data = RELEASES["2.2.9"].rules.tron_energy if chain == "Tron" else TRACKED[chain]
-    assert ccm_gas_limit(chain, data, True, budget, 5) == limit
+    costs = CHAIN_INSTANCES[chain].costs
+    assert isinstance(costs, EvmCosts)
+    assert costs.limit(data, True, budget, 5) == limit
 
 
 def test_tron_took_less_energy_in_2_2_3() -> None:

@@ -11,7 +11,7 @@ import pytest
 from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.header import DigestKind
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis
+from cfnode.devchain.runtime.config import CONTRACTS, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.ingress_egress.upgrades import name_deposits_by_block
@@ -19,6 +19,9 @@ from cfnode.devchain.runtime.releases import RELEASES, codec_in, release_for
 from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from tests.devchain.runtime.memory import MemoryHost
 from tests.devchain.runtime.world import ALICE, BOB, OLDEST, World, bare_extrinsic, described
+
+BSC = CONTRACTS["Bsc"]
+ETHEREUM = CONTRACTS["Ethereum"]
 
 
 def upgrade(world: World, code: bytes) -> Any:
@@ -136,7 +139,7 @@ def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
 def test_contracts_on_bsc_that_genesis_states_are_those_of_the_upgraded_chain() -> None:
     """Use the BSC contracts of the genesis configuration after an upgrade to 2.3."""
     own = replace(BSC, vault=b"\x31" * 20, key_manager=b"\x32" * 20, chain_id=31_337)
-    world = World(DevGenesis(release="2.2.9", bsc=own))
+    world = World(DevGenesis(release="2.2.9", contracts=(("Bsc", own),)))
     upgrade(world, DevRuntime(RELEASES["2.3.0"]).code)
     world.runtime, world.metadata = described()
     world.block()
@@ -146,7 +149,7 @@ def test_contracts_on_bsc_that_genesis_states_are_those_of_the_upgraded_chain() 
     assert stored == [own.vault, own.key_manager, own.chain_id]
     assert world.stored("Environment", "BscSupportedAssets", "BscUsdt") == dict(BSC.tokens)["BscUsdt"]
     usual = DevGenesis(release="2.2.9")
-    assert dev_genesis(replace(usual, bsc=replace(BSC))) == dev_genesis(usual)
+    assert dev_genesis(replace(usual, contracts=(("Bsc", replace(BSC)),))) == dev_genesis(usual)
 
 
 MOVED = (

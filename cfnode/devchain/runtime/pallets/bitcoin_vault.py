@@ -19,6 +19,13 @@ from cfnode.core.addresses import taproot
 from cfnode.core.addresses.bitcoin import Script, script_bytes
 from cfnode.core.hashing import blake2_256, sha2_256
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains.bitcoin import (
+    DEPOSIT_BYTES,
+    FIXED_BYTES,
+    OUTPUT_BYTES,
+    VAULT_BYTES,
+    BitcoinCosts,
+)
 from cfnode.devchain.runtime.frame import PalletStorage
 
 from .chain_tracking import CHAIN_TRACKING
@@ -169,9 +176,8 @@ def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
 
 def _fees(pallet: PalletStorage) -> VaultFees:
     tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
-    assert isinstance(tracked, values.BitcoinTrackedData)
-    rate = tracked.btc_fee_info.sats_per_kilobyte
-    return VaultFees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
+    sizes = (FIXED_BYTES, DEPOSIT_BYTES, VAULT_BYTES, OUTPUT_BYTES)
+    return VaultFees(*(BitcoinCosts.of(tracked, size) for size in sizes))
 
 
 def _own(pallet: PalletStorage) -> taproot.TaprootDeposit:

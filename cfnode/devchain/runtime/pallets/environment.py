@@ -14,7 +14,7 @@ from cfnode.core.hashing import twox_128
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import WalletCall, account_of
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
+from cfnode.devchain.runtime.config import CONTRACTS, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     Origin,
@@ -26,7 +26,6 @@ from cfnode.devchain.runtime.frame import (
     release_constant,
 )
 from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
-from cfnode.devchain.runtime.frame.stored import StoredMap
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.devchain.runtime.releases import codec_in
 from cfnode.devchain.runtime.types.safe_mode import all_green, all_red
@@ -191,14 +190,12 @@ class Environment(Pallet):
 
     def genesis(self, config: DevGenesis) -> None:
         """Store networks, contracts and the state of foreign chains."""
-        self._contracts("Ethereum", config.ethereum, self.storage.EthereumSupportedAssets)
-        self._contracts("Arbitrum", config.arbitrum, self.storage.ArbitrumSupportedAssets)
-        self._contracts("Tron", config.tron, self.storage.TronSupportedAssets)
-        if "Bsc" in self.runtime.release.chains:
-            self._contracts("Bsc", config.bsc, self.storage.BscSupportedAssets)
-        elif config.bsc != BSC:
-            self._keep_for_upgrade(config.bsc)
-        self.storage.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
+        for chain, addresses in config.contracts_by_chain.items():
+            if chain in self.runtime.release.chains:
+                self._contracts(chain, addresses)
+            elif addresses != CONTRACTS[chain]:
+                self._keep_for_upgrade(chain, addresses)
+        self.storage.EthereumStateChainGatewayAddress.put(config.contracts_by_chain["Ethereum"].gateway)
         self.storage.SolanaApiEnvironment.put(solana_environment())
         self.storage.AssethubVaultAccountId.put(ASSETHUB_VAULT)
         self.storage.ConsolidationParameters.put(
@@ -208,36 +205,35 @@ class Environment(Pallet):
         self.storage.ChainflipNetworkEnvironment.put("Development")
         self.storage.ChainflipNetworkName.put("Development")
 
-    def _contracts(
-        self, chain: str, addresses: EvmAddresses, assets: StoredMap[str, bytes, bytes | None]
-    ) -> None:
+    def _contracts(self, chain: str, addresses: EvmAddresses) -> None:
         self.storage.address(chain, "KeyManagerAddress").put(addresses.key_manager)
         self.storage.address(chain, "VaultAddress").put(addresses.vault)
         self.storage.number(chain, "ChainId").put(addresses.chain_id)
         asset_names = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
             if asset in asset_names:
-                assets.put(asset, address)
+                self.storage.tokens(chain).put(asset, address)
 
-    def _keep_for_upgrade(self, bsc: EvmAddresses) -> None:
-        """Store contracts on BSC that are not the default ones under the keys at which 2.3.0 finds them."""
+    def _keep_for_upgrade(self, chain: str, addresses: EvmAddresses) -> None:
+        """Store contracts that are not the usual ones where a release that knows the chain finds them."""
         for item, value in (
-            ("BscKeyManagerAddress", bsc.key_manager),
-            ("BscVaultAddress", bsc.vault),
-            ("BscChainId", bsc.chain_id.to_bytes(8, "little")),
+            ("KeyManagerAddress", addresses.key_manager),
+            ("VaultAddress", addresses.vault),
+            ("ChainId", addresses.chain_id.to_bytes(8, "little")),
         ):
-            self.runtime.host.set(twox_128(self.name.encode()) + twox_128(item.encode()), value)
+            key = twox_128(self.name.encode()) + twox_128(f"{chain}{item}".encode())
+            self.runtime.host.set(key, value)
 
     @migration("2.3.0")
     def know_bsc(self) -> None:
         """Store the contracts on BSC and the token contract of CBBTC, and add new switches to safe mode."""
-        bsc = BSC
+        bsc = CONTRACTS["Bsc"]
         if self.storage.BscVaultAddress.exists():  # stated at genesis
             vault, chain_id = self.storage.BscVaultAddress.get(), self.storage.BscChainId.get()
             manager = self.storage.BscKeyManagerAddress.get()
-            bsc = replace(BSC, vault=vault, chain_id=chain_id, key_manager=manager)
-        self._contracts("Bsc", bsc, self.storage.BscSupportedAssets)
-        self.storage.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
+            bsc = replace(bsc, vault=vault, chain_id=chain_id, key_manager=manager)
+        self._contracts("Bsc", bsc)
+        self.storage.EthereumSupportedAssets.put("Cbbtc", dict(CONTRACTS["Ethereum"].tokens)["Cbbtc"])
         raw = self.runtime.host.get(self.storage.RuntimeSafeMode.prefix)
         if raw is not None:
             old_safe_mode = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)

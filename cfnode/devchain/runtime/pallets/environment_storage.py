@@ -7,8 +7,11 @@ Environment (2, pallet_cf_environment). Other pallets read contract addresses, c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
@@ -23,6 +26,26 @@ from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.types.safe_mode import all_green
 
 __all__ = ["EnvironmentStorage"]
+
+_CHAINS_OF_2_3 = ("Ethereum", "Arbitrum", "Tron", "Bsc")
+
+
+def _contracts_of_further_chains() -> dict[str, Value[Any] | OptionalMap[str, bytes]]:
+    """Return the items of EVM chains that State Chain 2.3 does not know: contracts, chain id and nonce."""
+    items: dict[str, Value[Any] | OptionalMap[str, bytes]] = {}
+    for name, chain in CHAIN_INSTANCES.items():
+        if chain.is_evm and name not in _CHAINS_OF_2_3:
+            span = since(f"{CHAINS[name].since}.0")
+            items |= {
+                f"{name}SupportedAssets": OptionalMap[str, bytes](
+                    "Blake2_128Concat", f"{chain.module}::Asset", "H160", span=span
+                ),
+                f"{name}KeyManagerAddress": Value[bytes]("H160", span=span),
+                f"{name}VaultAddress": Value[bytes]("H160", span=span),
+                f"{name}ChainId": Value[int]("u64", span=span),
+                f"{name}SignatureNonce": Value[int]("u64", span=span),
+            }
+    return items
 
 
 class EnvironmentStorage(PalletStorage):
@@ -68,6 +91,7 @@ class EnvironmentStorage(PalletStorage):
     BscAddressCheckerAddress = Value[bytes]("H160", span=since("2.3.0"))
     BscChainId = Value[int]("u64", span=since("2.3.0"))
     BscSignatureNonce = Value[int]("u64", span=since("2.3.0"))
+    vars().update(_contracts_of_further_chains())
     RuntimeSafeMode = Value[values.RuntimeSafeMode]("RuntimeSafeMode", default=all_green)
     CurrentReleaseVersion = Value[values.SemVer]("SemVer")
     ChainflipNetworkEnvironment = Value[str]("NetworkEnvironment", default="Development")
@@ -134,8 +158,7 @@ class EnvironmentStorage(PalletStorage):
 
     def contract(self, chain: str, asset: str) -> bytes | None:
         """Return the contract of a token on an EVM chain, or None if the asset is no token there."""
-        assets: StoredMap[str, bytes, bytes | None] = getattr(self, chain + "SupportedAssets")
-        return assets.get(asset)
+        return self.tokens(chain).get(asset)
 
     def minted(self, mint: bytes) -> str | None:
         """Return the asset of a token's mint on Solana, or None if that token is not swapped."""
@@ -146,6 +169,11 @@ class EnvironmentStorage(PalletStorage):
     def next_signature_nonce(self, chain: str) -> int:
         """Use up the next replay protection nonce of an EVM chain, and return it."""
         return self.number(chain, "SignatureNonce").mutate(lambda used: used + 1)
+
+    def tokens(self, chain: str) -> StoredMap[str, bytes, bytes | None]:
+        """Return the stored contracts of the tokens on an EVM chain, by asset."""
+        stored: StoredMap[str, bytes, bytes | None] = getattr(self, chain + "SupportedAssets")
+        return stored
 
     def address(self, chain: str, item: str) -> StoredValue[bytes, bytes]:
         """Return the stored value of an address that each EVM chain has."""

@@ -151,7 +151,7 @@ class Rotation:
         """
         validator = self.validator
         vault, broadcaster = validator.other(VAULTS[chain]), validator.other(BROADCASTERS[chain])
-        if chain == "Bitcoin":
+        if vault.chain.family.crypto == "BitcoinCrypto":
             vault.activate(epoch)
             return []
         api_call = None

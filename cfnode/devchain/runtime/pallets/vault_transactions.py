@@ -16,7 +16,7 @@ from typing import TypeVar
 from cfnode.core.addresses import AddressError, Script, parse_address, script_to_text
 from cfnode.core.addresses.taproot import TaprootDeposit
 from cfnode.core.amm import price_of, sqrt_price_of_amounts
-from cfnode.core.assets import CHAINS
+from cfnode.core.assets import CHAINS, gas_asset
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
@@ -30,6 +30,7 @@ from cfnode.core.vault_swaps import (
 )
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import PalletStorage
+from cfnode.devchain.runtime.variants import classes_of
 
 from .addresses import network_of
 from .environment_storage import EnvironmentStorage
@@ -44,15 +45,7 @@ T = TypeVar("T")
 Witness = values.VaultDepositWitness
 Details = values.VaultSwapDetails[str]
 ONE_CHUNK, NO_INTERVAL = 1, 2
-_CHAINS: dict[type[Details], str] = {
-    values.VaultSwapDetailsBitcoin: "Bitcoin",
-    values.VaultSwapDetailsEthereum: "Ethereum",
-    values.VaultSwapDetailsArbitrum: "Arbitrum",
-    values.VaultSwapDetailsSolana: "Solana",
-    values.VaultSwapDetailsTron: "Tron",
-    values.VaultSwapDetailsBsc: "Bsc",
-}
-_GAS = {"Ethereum": "Eth", "Arbitrum": "ArbEth", "Tron": "Trx", "Bsc": "Bnb"}
+_CHAINS: dict[type[Details], str] = {kind: chain for chain, kind in classes_of("VaultSwapDetails").items()}
 
 
 class NotNoticed(Exception):
@@ -110,7 +103,7 @@ def _evm(pallet: PalletStorage, sent: SentToVault, call: values.EvmCallDetails[b
         raise NotNoticed(f"0x{call.to.hex()} is not the vault on {sent.chain}")
     swap = decode_evm_calldata(call.calldata)
     if swap.token is None:
-        return _of_terms(sent, swap, _GAS[sent.chain], call.value, sent.sender)
+        return _of_terms(sent, swap, gas_asset(sent.chain).name, call.value, sent.sender)
     return _of_terms(sent, swap, _asset_of(pallet, sent.chain, swap.token), swap.amount, sent.sender)
 
 

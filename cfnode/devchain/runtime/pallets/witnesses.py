@@ -170,8 +170,7 @@ class Witnesses(PalletStorage):
             return
         broadcast_succeeded(pallet, broadcast_id)
         for asset, amount, destination in failing:
-            # Tron's vault skips a coin transfer to a contract and emits no event for it.
-            if (pallet.chain.name, asset) != ("Tron", "Trx"):
+            if not (pallet.chain.hides_failed_coins and asset == pallet.gas_asset):
                 transfer_failed(pallet, asset, amount, destination)
 
     def _deliver(self, sighting: values.Sighting) -> None:
@@ -269,13 +268,13 @@ def deposit_details(
     transaction = sighting.transaction
     if pallet.chain.is_evm:
         return values.EvmDepositDetails([transaction])
-    if pallet.chain.name == "Bitcoin":
+    if pallet.chain.family.deposit_details == "Utxo":
         state = channel.deposit_channel.state if channel else None
         if not isinstance(state, values.DepositAddress):
             state = values.DepositAddress(pubkey_x=bytes(32), script_path=None)
         output = values.UtxoId(tx_id=transaction, vout=0)
         return values.Utxo(id=output, amount=sighting.amount, deposit_address=state)
-    if pallet.chain.name == "Solana":
+    if pallet.chain.family.deposit_details == "VaultSwapOrDepositChannelId":
         address = channel.deposit_channel.address if channel else pallet.other(System).ParentHash.get()
         assert isinstance(address, bytes)
         return values.SolanaDepositChannel(address)

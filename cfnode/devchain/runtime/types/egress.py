@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cfnode.devchain.runtime.chains import ChainInstance
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES, ChainInstance
 from cfnode.devchain.runtime.frame.types import Catalog, enum, struct
 from cfnode.devchain.runtime.releases import Release, by_release
 
@@ -126,9 +126,9 @@ _api(
     "SetCommKeyWithAggKey",
     *_COMMON,
 )
-_api("cf_chains::arb::api::ArbitrumApi", "SetAggKeyWithAggKey", *_COMMON)
-_api("cf_chains::tron::api::TronApi", "SetAggKeyWithAggKey", *_COMMON)
-_api("cf_chains::bsc::api::BscApi", "SetAggKeyWithAggKey", *_COMMON)
+for _chain in CHAIN_INSTANCES.values():
+    if _chain.is_evm and _chain.name != "Ethereum":
+        _api(f"cf_chains::{_chain.module}::api::{_chain.name}Api", "SetAggKeyWithAggKey", *_COMMON)
 
 # Transactions.
 struct(

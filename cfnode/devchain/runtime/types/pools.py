@@ -154,6 +154,6 @@ def _declare(catalog: Catalog, release: Release) -> None:
     catalog.enum(
         "pallet_cf_pools::PalletConfigUpdate",
         "LimitOrderAutoSweepingThreshold{asset: Asset, amount: u128}",
-        *([minimum] if release.rules.minimum_limit_orders else []),
+        *([minimum] if release.rules.limit_orders_have_minimums else []),
         name="pools::PalletConfigUpdate",
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES, ChainInstance
 from cfnode.devchain.runtime.frame.expressions import Expression, TypeName
 from cfnode.devchain.runtime.frame.item import OwnersRuntime
 from cfnode.devchain.runtime.frame.types import Catalog, Enum, Struct, enum, struct
@@ -73,12 +76,19 @@ _switches(
     path=f"{_WITNESSING}::ethereum_elections::EthereumElectionsSafeMode",
     name="EthereumElectionsSafeMode",
 )
-for _chain in ("arbitrum", "tron", "bsc"):
+
+
+def _elections(chains: Mapping[str, ChainInstance]) -> list[str]:
+    """Return the EVM chains with elections for their key manager alone; Ethereum's have more."""
+    return [name for name, chain in chains.items() if chain.is_evm and name != "Ethereum"]
+
+
+for _chain in _elections(CHAIN_INSTANCES):
     _switches(
         _RUNTIME,
         "key_manager_witnessing",
-        path=f"{_WITNESSING}::{_chain}_elections::{_chain.capitalize()}ElectionsSafeMode",
-        name=f"{_chain.capitalize()}ElectionsSafeMode",
+        path=f"{_WITNESSING}::{_chain.lower()}_elections::{_chain}ElectionsSafeMode",
+        name=f"{_chain}ElectionsSafeMode",
     )
 
 enum(
@@ -98,8 +108,8 @@ def _witnesser_switches(release: Release) -> list[str]:
     """Return the switches of witnesses' subjects, chain by chain."""
     return [
         f"{chain.lower()}_{subject}"
-        for chain in release.chains
-        for subject in (_WITNESSED if chain != "Solana" else ("broadcast", "vault"))
+        for chain, instance in release.chains.items()
+        for subject in (("broadcast", "vault") if instance.closed_by_election else _WITNESSED)
     ]
 
 
@@ -112,7 +122,6 @@ def boards_of_chains(release: Release) -> list[str]:
 def _boards(release: Release) -> dict[str, str]:
     """Return the boards of `RuntimeSafeMode`, in order, by member name."""
     chains = boards_of_chains(release)
-    bsc = {"bsc_elections": "BscElectionsSafeMode"} if "Bsc" in release.chains else {}
     return {
         "emissions": "emissions::PalletSafeMode",
         "funding": "funding::PalletSafeMode",
@@ -133,9 +142,7 @@ def _boards(release: Release) -> dict[str, str]:
         **{f"ingress_egress_{chain}": "ingress_egress::PalletSafeMode" for chain in chains},
         "elections_generic": "GenericElectionsSafeMode",
         "ethereum_elections": "EthereumElectionsSafeMode",
-        "arbitrum_elections": "ArbitrumElectionsSafeMode",
-        "tron_elections": "TronElectionsSafeMode",
-        **bsc,
+        **{f"{chain.lower()}_elections": f"{chain}ElectionsSafeMode" for chain in _elections(release.chains)},
     }
 
 

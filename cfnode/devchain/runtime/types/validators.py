@@ -73,10 +73,11 @@ struct(
     forced="Option<N>",
 )
 
-_TASKS = ("Ethereum", "Bitcoin", "Arbitrum", "Solana", "Assethub", "Oracle", "Tron")
+_TASKS = ("Ethereum", "Bitcoin", "Arbitrum", "Solana", "Assethub", "Oracle")
+"""What the authorities witness, in order; then come the chains that were added later."""
 
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    tasks = (*_TASKS, "Bsc") if "Bsc" in release.chains else _TASKS
-    catalog.enum("cf_primitives::WitnessingTaskName", *tasks)
+    later = [name for name, chain in release.chains.items() if chain.tracked and name not in _TASKS]
+    catalog.enum("cf_primitives::WitnessingTaskName", *_TASKS, *later)

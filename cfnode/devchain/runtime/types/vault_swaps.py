@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime.frame.types import Catalog, struct
 from cfnode.devchain.runtime.releases import Release, by_release
 
@@ -45,22 +46,34 @@ struct(
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    catalog.enum(
-        "cf_chains::VaultSwapExtraParameters<Address, Amount>",
-        "Bitcoin{min_output_amount: Amount, retry_duration: u32, max_oracle_price_slippage: Option<u8>}",
-        "Ethereum(EvmVaultSwapExtraParameters<Address, Amount>)",
-        "Arbitrum(EvmVaultSwapExtraParameters<Address, Amount>)",
-        "Solana{from: Address, seed: BoundedVec<u8>, input_amount: Amount,"
-        f" refund_parameters: {_REFUND}, from_token_account: Option<Address>}}",
-        "Tron(EvmVaultSwapExtraParameters<Address, Amount>)",
-        *(["Bsc(EvmVaultSwapExtraParameters<Address, Amount>)"] if "Bsc" in release.chains else []),
-    )
-    catalog.enum(
-        f"{_API}::VaultSwapDetails<BtcAddress>",
-        "Bitcoin{nulldata_payload: Bytes, deposit_address: BtcAddress}",
-        "Ethereum{details: EvmCallDetails<H160>}",
-        "Arbitrum{details: EvmCallDetails<H160>}",
-        "Solana{instruction: Instruction<Address>}",
-        "Tron{details: EvmCallDetails<str>, note: Bytes}",
-        *(["Bsc{details: EvmCallDetails<H160>}"] if "Bsc" in release.chains else []),
-    )
+    chains = release.vault_swap_chains
+    catalog.enum("cf_chains::VaultSwapExtraParameters<Address, Amount>", *map(_extra, chains))
+    catalog.enum(f"{_API}::VaultSwapDetails<BtcAddress>", *map(_details, chains))
+
+
+def _extra(chain: str) -> str:
+    """Return the variant of what a vault swap on a chain needs besides its terms."""
+    match CHAINS[chain].form:
+        case "bitcoin":
+            return (
+                f"{chain}{{min_output_amount: Amount, retry_duration: u32,"
+                " max_oracle_price_slippage: Option<u8>}"
+            )
+        case "solana":
+            return (
+                f"{chain}{{from: Address, seed: BoundedVec<u8>, input_amount: Amount,"
+                f" refund_parameters: {_REFUND}, from_token_account: Option<Address>}}"
+            )
+    return f"{chain}(EvmVaultSwapExtraParameters<Address, Amount>)"
+
+
+def _details(chain: str) -> str:
+    """Return the variant of the transaction that swaps through the vault of a chain."""
+    match CHAINS[chain].form:
+        case "bitcoin":
+            return f"{chain}{{nulldata_payload: Bytes, deposit_address: BtcAddress}}"
+        case "solana":
+            return f"{chain}{{instruction: Instruction<Address>}}"
+        case "tron":
+            return f"{chain}{{details: EvmCallDetails<str>, note: Bytes}}"
+    return f"{chain}{{details: EvmCallDetails<H160>}}"

@@ -31,12 +31,11 @@ struct(
 
 def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
     name, names = chain.name, chain.names
-    fee = {"Bitcoin": "u64", "Tron": "TronTransactionFee", "Assethub": "u128"}.get(name, "TransactionFee")
     catalog.struct(
         f"pallet_cf_broadcast::pallet::TransactionConfirmation{name}",
         tx_out_id=names["TransactionOutId"],
         signer_id=names["Account"],
-        tx_fee=fee,
+        tx_fee=chain.family.transaction_fee,
         tx_metadata=names["TransactionMetadata"] if chain.is_evm else "()",
         transaction_ref=names["TransactionRef"],
     )
@@ -69,7 +68,7 @@ def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
 
 def _variant(name: str) -> str:
     is_evm = CHAIN_INSTANCES[name].is_evm
-    if name == "Assethub":  # no vault swaps from there
+    if not CHAIN_INSTANCES[name].has_vault_swaps:
         return (
             f"{name}{{deposits: Vec<(u64, DepositWitness{name})>,"
             f" broadcasts: Vec<(u64, TransactionConfirmation{name})>}}"

@@ -35,7 +35,6 @@ from cfnode.devchain.runtime.pallets.system import System
 from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 from .barriers import barriers_left, barriers_of_rotation, last_allowed
-from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
 
 if TYPE_CHECKING:
     from cfnode.devchain.runtime.config import DevGenesis
@@ -45,6 +44,8 @@ __all__ = ["Broadcaster"]
 AggKey: TypeAlias = values.EvmAggKey | bytes | values.BtcAggKey
 OutId: TypeAlias = values.SchnorrVerificationComponents | bytes
 Reference: TypeAlias = bytes | values.PolkadotTransactionId
+SAFE_MODE_BLOCKS = 10
+"""Blocks by which safe mode puts off attempts."""
 
 
 enum("pallet_cf_broadcast::PalletConfigUpdate", "BroadcastTimeout{blocks: u32}", name="BroadcastConfigUpdate")
@@ -163,7 +164,7 @@ class Broadcaster(ChainPallet):
         """Attempt a broadcast; later, if a barrier holds it back."""
         if broadcast_id > last_allowed(self.BroadcastBarriers.get()):
             failed = len(self.FailedBroadcasters.get(broadcast_id))
-            return self._retry_in(broadcast_id, delay_without_nominee(self.chain, failed))
+            return self._retry_in(broadcast_id, self.chain.retries.without_nominee(failed))
         return self.attempt(broadcast_id)
 
     def retry(self, broadcast_id: int) -> None:
@@ -175,7 +176,7 @@ class Broadcaster(ChainPallet):
         failed = self.FailedBroadcasters.get(broadcast_id)
         nominee = self._drawn(broadcast_id, failed)
         if nominee is None:
-            return self._retry_in(broadcast_id, delay_without_nominee(self.chain, len(failed)))
+            return self._retry_in(broadcast_id, self.chain.retries.without_nominee(len(failed)))
         expiry = min(self.tracking.height() + self.BroadcastTimeout.get(), self.chain.last_height)
         self.Timeouts.mutate(lambda waiting: [*waiting, (expiry, broadcast_id, nominee)])
         return self.ask(broadcast_id, nominee)
@@ -197,7 +198,7 @@ class Broadcaster(ChainPallet):
         if len(failed) >= len(self.other(ValidatorStorage).CurrentAuthorities.get()):
             self.abort(broadcast_id)
         else:
-            self._retry_in(broadcast_id, delay_after_failure(self.chain, len(failed)))
+            self._retry_in(broadcast_id, self.chain.retries.after_failure(len(failed)))
 
     def abort(self, broadcast_id: int) -> None:
         """Give up a broadcast that no authority could send. Its data is kept."""
@@ -245,7 +246,7 @@ class Broadcaster(ChainPallet):
     ) -> None:
         """Put off timeouts and retries while safe mode stops them."""
         if over:
-            retry_height = height + SAFE_MODE_HEIGHTS[self.chain.name]
+            retry_height = height + self.chain.safe_mode_heights
             self.Timeouts.mutate(lambda waiting: [*waiting, *((retry_height, *timeout) for timeout in over)])
         if again:
             self._queue(number + SAFE_MODE_BLOCKS, again)
@@ -333,10 +334,10 @@ class Broadcaster(ChainPallet):
     def identify(self, broadcast_id: int) -> tuple[OutId, Reference]:
         """Return the id and the reference of a transaction on its chain; made up where none is built."""
         seed = blake2_256(self.name.encode() + broadcast_id.to_bytes(4, "little"))
-        if self.chain.name == "Bitcoin":
+        if self.chain.family.transaction_out == "H256":
             return seed, seed
         signature = seed + blake2_256(seed)
-        if self.chain.name == "Solana":
+        if self.chain.family.transaction_ref == "sol::Signature":
             return signature, signature
         return signature, values.PolkadotTransactionId(block_number=self.tracking.height(), extrinsic_index=1)
 

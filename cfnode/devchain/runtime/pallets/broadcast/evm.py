@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-from cfnode.core.assets import ASSETS, CHAINS, gas_asset
+from cfnode.core.assets import CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import FeeData
+from cfnode.devchain.runtime.chains.evm import EvmCosts, Transaction
 from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.evm_signer import EvmThresholdSigner
-from cfnode.devchain.runtime.pallets.gas import (
-    MIN_BSC_GAS_PRICE,
-    ccm_gas_limit,
-    fee_data,
-    gas_price,
-)
 
 from .broadcaster import Broadcaster
 from .evm_calls import calldata, contract_call, message_hash, rebuilt, signature_of, signed
@@ -31,7 +27,6 @@ from .evm_calls import calldata, contract_call, message_hash, rebuilt, signature
 __all__ = ["EvmBroadcaster"]
 
 C = TypeVar("C")
-Transaction: TypeAlias = values.EvmTransaction | values.TronTransaction
 ENGINE = keccak_256(b"cfnode development chain: engine")[12:]
 """The account (20 bytes) that sends all transactions on the EVM chains."""
 
@@ -211,24 +206,8 @@ class EvmBroadcaster(Broadcaster):
 
     def transaction(self, api_call: values.EvmApi) -> Transaction:
         """Return the transaction of a signed call, without fees."""
-        replay, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
-        if self.chain.name == "Tron":
-            return values.TronTransaction(
-                fee_limit=limit,
-                contract=replay.contract_address,
-                value=0,
-                data=data,
-                function_selector=contract_call(api_call).signature.encode(),
-            )
-        return values.EvmTransaction(
-            chain_id=replay.chain_id,
-            max_priority_fee_per_gas=None,
-            max_fee_per_gas=None,
-            gas_limit=limit,
-            contract=replay.contract_address,
-            value=0,
-            data=data,
-        )
+        function, limit = contract_call(api_call).signature, self._gas_limit(api_call)
+        return self._costs.transaction(api_call.value.replay_protection, calldata(api_call), limit, function)
 
     def _send(self, broadcast_id: int, api_call: values.EvmApi, payload: bytes, initiated_at: int) -> None:
         out_id = self.out_id(api_call)
@@ -278,22 +257,13 @@ class EvmBroadcaster(Broadcaster):
         if not isinstance(call, values.ExecutexSwapAndCall):
             return None
         native = call.transfer_param.asset == b"\xee" * 20
-        return ccm_gas_limit(self.chain.name, fee_data(self), native, call.gas_budget, len(call.message))
+        return self._costs.limit(self._basis, native, call.gas_budget, len(call.message))
 
     def _with_fees(self, transaction: Transaction) -> Transaction:
-        tracked = self.tracking.tracked_data()
-        if isinstance(transaction, values.TronTransaction):
+        bid = self._costs.bid(self._basis)
+        if bid is None or isinstance(transaction, values.TronTransaction):
             return transaction
-        match tracked:
-            case values.EthereumTrackedData():
-                tip, max_fee = tracked.priority_fee, 2 * tracked.base_fee + tracked.priority_fee
-            case values.ArbitrumTrackedData():
-                tip, max_fee = 0, tracked.base_fee * 3 // 2
-            case values.BscTrackedData():
-                tip = max_fee = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
-            case _:
-                return transaction
-        return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=max_fee)
+        return replace(transaction, max_priority_fee_per_gas=bid[0], max_fee_per_gas=bid[1])
 
     def confirmation(self, broadcast_id: int) -> values.TransactionConfirmation:
         """Return the `TransactionConfirmation` of a transaction that is on its chain, but not yet final."""
@@ -301,30 +271,24 @@ class EvmBroadcaster(Broadcaster):
         return values.TransactionConfirmation(
             tx_out_id=out_id,
             signer_id=ENGINE,
-            tx_fee=self._fee(),
+            tx_fee=self._costs.plain_fee(self._basis),
             tx_metadata=self.TransactionMetadata.known(broadcast_id),
             transaction_ref=reference,
         )
 
-    def _fee(self) -> values.TransactionFee | values.TronTransactionFee:
-        """Return the fee of a plain transaction: 200,000 gas at the current price; on Tron 20 TRX."""
-        if self.chain.name == "Tron":
-            return values.TronTransactionFee(
-                fee=20 * 10 ** ASSETS[gas_asset("Tron").name].decimals,
-                energy_usage=None,
-                energy_fee=None,
-                origin_energy_usage=None,
-                energy_usage_total=None,
-                net_usage=None,
-                net_fee=None,
-                energy_penalty_total=None,
-            )
-        price = gas_price(self.tracking.tracked_data())
-        return values.TransactionFee(effective_gas_price=price, gas_used=200_000)
+    @property
+    def _costs(self) -> EvmCosts:
+        costs = self.chain.costs
+        assert isinstance(costs, EvmCosts)
+        return costs
+
+    @property
+    def _basis(self) -> FeeData:
+        return self._costs.basis(self.tracking.tracked_data(), self.runtime.release.rules)
 
     def _spent(self) -> int:
         """Return the fee of a plain transaction as an amount of the chain's coin."""
-        fee = self._fee()
+        fee = self._costs.plain_fee(self._basis)
         if isinstance(fee, values.TronTransactionFee):
             return fee.fee
         return fee.effective_gas_price * fee.gas_used

@@ -35,11 +35,6 @@ __all__ = [
     "with_message",
 ]
 
-MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Bsc": 20, "Solana": 5}
-MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50, "Bsc": 50}
-"""Limits in a block. Other chains have none, except Solana, by the nonce accounts of its transactions."""
-
-
 Account = bytes | Script
 FetchId = values.EvmFetchId | int
 Deploy = values.EncodableFetchDeployAssetParams
@@ -66,7 +61,7 @@ def send_batches(pallet: IngressEgressStorage) -> None:
     try:
         fetches, transfers, remaining = _taken(pallet, queue)
         pallet.ScheduledEgressFetchOrTransfer.put(remaining)
-        _SEND[pallet.chain.name](pallet, fetches, transfers)
+        _SEND[pallet.chain.family.crypto](pallet, fetches, transfers)
     except _CannotBuild as failure:
         pallet.runtime.host.rollback()
         pallet.deposit(pallet.Event.FailedToBuildAllBatchCall, error=str(failure))
@@ -83,7 +78,7 @@ class _CannotBuild(Exception):
 
 def join_outputs(pallet: IngressEgressStorage) -> None:
     """Join outputs of the Bitcoin vault if there are too many; do nothing on other chains."""
-    if pallet.chain.name != "Bitcoin":
+    if pallet.chain.family.crypto != "BitcoinCrypto":
         return
     transaction = bitcoin_vault.consolidate(pallet)
     if transaction is not None:
@@ -130,9 +125,13 @@ def _taken(
     fetches, transfers, remaining = Fetches(), Transfers(), list[values.FetchOrTransfer]()
     for entry in queue:
         is_fetch = isinstance(entry, values.FetchOrTransferFetch)
-        count, limits = (len(fetches), MAX_FETCHES) if is_fetch else (len(transfers), MAX_TRANSFERS)
-        full = count >= limits.get(pallet.chain.name, len(queue))
-        if full or pallet.DisabledEgressAssets.contains(entry.asset):
+        count, limit = (
+            (len(fetches), pallet.chain.max_fetches)
+            if is_fetch
+            else (len(transfers), pallet.chain.max_transfers)
+        )
+        is_full = limit is not None and count >= limit
+        if is_full or pallet.DisabledEgressAssets.contains(entry.asset):
             remaining.append(entry)
         elif isinstance(entry, values.FetchOrTransferTransfer):
             transfers.append(entry)
@@ -159,9 +158,8 @@ def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
         pending = replace(channel, deposit_channel=replace(deposit_channel, state="Pending"))
         pallet.DepositChannelLookup.put(address, pending)
         return values.EvmFetchIdDeployAndFetch(deposit_channel.channel_id)
-    # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. The
-    # asset that the channel was opened for decides, whatever has come.
-    if ASSETS[deposit_channel.asset].chain_index == 0 and pallet.chain.name != "Tron":
+    # The asset that the channel was opened for decides, whatever has come.
+    if ASSETS[deposit_channel.asset].chain_index == 0 and not pallet.chain.fetches_coin:
         return "NotRequired"
     assert isinstance(deposit_channel.address, bytes)
     return values.EvmFetchIdFetch(deposit_channel.address)
@@ -317,11 +315,8 @@ def message_call(
 
 
 _SEND: dict[str, Callable[[IngressEgressStorage, Fetches, Transfers], None]] = {
-    "Ethereum": _send_evm,
-    "Arbitrum": _send_evm,
-    "Tron": _send_evm,
-    "Bsc": _send_evm,
-    "Bitcoin": _send_bitcoin,
-    "Solana": _send_solana,
-    "Assethub": _send_together,
+    "EvmCrypto": _send_evm,
+    "BitcoinCrypto": _send_bitcoin,
+    "SolanaCrypto": _send_solana,
+    "PolkadotCrypto": _send_together,
 }

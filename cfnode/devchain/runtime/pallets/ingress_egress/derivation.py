@@ -22,7 +22,7 @@ __all__ = ["bitcoin_channel", "bitcoin_state", "derive", "is_fresh", "watched_ou
 
 def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
     """Return the address of a new channel, as the chain's account type, and the state to store with it."""
-    return _DERIVATIONS[pallet.chain.name](pallet, channel_id, asset)
+    return _DERIVATIONS[pallet.chain.family.crypto](pallet, channel_id, asset)
 
 
 def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.TaprootDeposit:
@@ -87,11 +87,8 @@ def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Deri
 
 
 _DERIVATIONS: dict[str, Callable[[IngressEgressStorage, int, str], Derived]] = {
-    "Ethereum": _evm,
-    "Arbitrum": _evm,
-    "Tron": _evm,
-    "Bsc": _evm,
-    "Bitcoin": _bitcoin,
-    "Solana": _solana,
-    "Assethub": _assethub,
+    "EvmCrypto": _evm,
+    "BitcoinCrypto": _bitcoin,
+    "SolanaCrypto": _solana,
+    "PolkadotCrypto": _assethub,
 }

@@ -22,8 +22,6 @@ from .storage import IngressEgressStorage
 __all__ = ["ChannelOpening", "next_channel_id", "open_channel"]
 
 MAX_U64 = 2**64 - 1
-# On EVM chains a contract costs gas to deploy, so no addresses are made in advance.
-NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,7 @@ def open_channel(
 
     channel = _allocate(pallet, owner, asset)
     opened_at, expires_at, recycled_at = lifecycle(pallet)
-    # On Solana an election closes a channel when it expires.
-    _recycle_at(pallet, expires_at if pallet.chain.name == "Solana" else recycled_at, channel.address)
+    _recycle_at(pallet, expires_at if pallet.chain.closed_by_election else recycled_at, channel.address)
     pallet.DepositChannelLookup.put(
         channel.address,
         values.DepositChannelDetails(
@@ -107,8 +104,8 @@ def _allocate(pallet: IngressEgressStorage, owner: bytes, asset: str) -> values.
 
 
 def _is_made_in_advance(pallet: IngressEgressStorage) -> bool:
-    on_tron = pallet.chain.name == "Tron" and pallet.runtime.release.rules.tron_addresses_in_advance
-    return on_tron or pallet.chain.name not in NEVER_IN_ADVANCE
+    """Return whether addresses are derived before they are asked for; an EVM contract costs gas to deploy."""
+    return not pallet.chain.is_evm or pallet.chain.name in pallet.runtime.release.rules.contracts_in_advance
 
 
 def _from_pool(pallet: IngressEgressStorage) -> values.DepositChannel | None:

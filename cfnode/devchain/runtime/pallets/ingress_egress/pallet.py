@@ -18,13 +18,14 @@ from .delay import process_delayed
 from .deposits import Account, Transaction
 from .fallback import broadcast_aborted, review_failed_calls
 from .governance import IngressEgressGovernance
-from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import expire_boosts, recycle_expired
 from .rejection import expire_marks, mark_channel, mark_transaction, send_rejected
 from .storage import INGRESS_EGRESS, IngressEgressStorage
 from .upgrades import name_deposits_by_block
 
 __all__ = ["INGRESS_EGRESS_PALLETS", "IngressEgress"]
+
+CHANNEL_OPENING_FEE = 0  # in FLIP
 
 
 class IngressEgress(ChainPallet):
@@ -42,14 +43,15 @@ class IngressEgress(ChainPallet):
         if self.chain.safety_margin is not None:
             self.storage.WitnessSafetyMargin.put(self.chain.safety_margin)
         for asset in self.runtime.release.assets_of(self.chain.name):
-            self.storage.MinimumDeposit.put(asset.name, MINIMUM_DEPOSITS[self.chain.name][asset.name])
-        for name, limit in DUST_LIMITS.get(self.chain.name, {}).items():
-            self.storage.EgressDustLimit.put(name, limit)
+            terms = self.chain.assets[asset.name]
+            self.storage.MinimumDeposit.put(asset.name, terms.minimum_deposit)
+            if terms.dust_limit is not None:
+                self.storage.EgressDustLimit.put(asset.name, terms.dust_limit)
 
     @migration("2.3.0")
     def name_deposits(self) -> None:
         """Name the pending deposits on Assethub by block and extrinsic."""
-        if self.chain.name == "Assethub":
+        if self.chain.family.deposit_details == "TxId":
             name_deposits_by_block(self.storage)
 
     def on_initialize(self, number: int) -> None:

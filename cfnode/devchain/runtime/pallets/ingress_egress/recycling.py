@@ -60,7 +60,7 @@ def recycled_state(chain: ChainInstance, state: State) -> State | None:
     being deployed counts as deployed at height 0. Accounts of Substrate chains always serve again, Bitcoin
     outputs and Solana accounts never.
     """
-    if chain.family.signer == "EvmThresholdSigner":
+    if chain.is_evm:
         if state == "Undeployed":
             return None
         return values.DeploymentStatusDeployed(0) if state == "Pending" else state

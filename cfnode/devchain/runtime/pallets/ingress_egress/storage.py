@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
@@ -219,5 +220,6 @@ class _NoReports(IngressEgressStorage.Constant):
     AllowTransactionReports = constant("bool", False)
 
 
-for _name in ("Polkadot", "Assethub"):  # brokers cannot report transactions there
-    INGRESS_EGRESS[_name].Constant = _NoReports  # type: ignore[misc]
+for _name, _chain in CHAIN_INSTANCES.items():
+    if not _chain.takes_reports:
+        INGRESS_EGRESS[_name].Constant = _NoReports  # type: ignore[misc]

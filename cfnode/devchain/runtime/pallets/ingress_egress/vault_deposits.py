@@ -56,9 +56,7 @@ def prewitness_vault_deposit(pallet: IngressEgressStorage, witness: Witness, hei
 
 def burn_address(pallet: IngressEgressStorage) -> Account:
     """Return the address that stands for a missing refund address."""
-    if pallet.chain.name == "Bitcoin":
-        return "Taproot", bytes(32)
-    return bytes(20 if pallet.chain.is_evm else 32)
+    return pallet.chain.family.burn_address
 
 
 def _deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> PendingDeposit:

@@ -93,7 +93,7 @@ def update_limit_order(
 
 def ensure_enough(pools: PoolsStorage, asset: str, side: str, amount: int) -> None:
     """Fail with BelowMinimumOrderAmount if an order would sell more than 0, but less than allowed."""
-    if not pools.runtime.release.rules.minimum_limit_orders:
+    if not pools.runtime.release.rules.limit_orders_have_minimums:
         return
     minimum = pools.MinimumLimitOrderAmount.get(asset if side == "Sell" else STABLE)
     pools.ensure(not 0 < amount < minimum, pools.Error.BelowMinimumOrderAmount)

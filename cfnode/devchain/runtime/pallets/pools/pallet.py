@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import ASSET_TERMS
 from cfnode.devchain.runtime.config import DevGenesis, DevPool
 from cfnode.devchain.runtime.frame import Origin, Pallet, call, migration, part
 from cfnode.devchain.runtime.frame.calls import Arguments
@@ -53,12 +54,14 @@ class LiquidityPools(Pallet):
     def welcome_new_assets(self) -> None:
         """Set the least limit orders, and open pools with the liquidity of the development chain."""
         self._set_minimums()
-        for asset in ("Bnb", "BscUsdt", "Cbbtc"):
-            fill(self.storage, DevPool(asset))
+        for asset in self.runtime.release.assets:
+            if asset.since == "2.3":
+                fill(self.storage, DevPool(asset.name))
 
     def _set_minimums(self) -> None:
-        for asset, amount in self.runtime.release.rules.minimum_limit_orders.items():
-            self.storage.MinimumLimitOrderAmount.put(asset, amount)
+        if self.runtime.release.rules.limit_orders_have_minimums:
+            for asset in self.runtime.release.asset_names:
+                self.storage.MinimumLimitOrderAmount.put(asset, ASSET_TERMS[asset].minimum_limit_order)
 
     def on_initialize(self, number: int) -> None:
         """Sweep the limit orders that have bought much, then do the updates scheduled for this block."""

@@ -8,7 +8,7 @@ come prices that are written into the runtime.
 from __future__ import annotations
 
 from cfnode.core.assets import ASSETS
-from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES
+from cfnode.devchain.runtime.chains import ASSET_TERMS, DOLLAR
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.oracle import OracleFeed
 from cfnode.devchain.runtime.pallets.pools import trading
@@ -87,4 +87,4 @@ def _selling(swapping: SwappingStorage, asset: str) -> int:
 
 
 def _fixed(asset: str) -> int:
-    return (USD_PRICES.get(asset, DOLLAR) << 128) // int(10 ** ASSETS[asset].decimals)
+    return (ASSET_TERMS[asset].price << 128) // int(10 ** ASSETS[asset].decimals)

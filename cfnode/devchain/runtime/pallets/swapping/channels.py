@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
-from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.assets import ASSETS, CHAINS, chains_of
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
@@ -38,7 +38,7 @@ from cfnode.swaps.limits import MAX_AFFILIATES, MAX_COMMISSION_BPS
 __all__ = ["SwapChannelRequest", "check_request_bounds", "open_swap_channel"]
 
 # Chains whose accounts are the same thing under another name.
-_SAME_ACCOUNTS = ({"Ethereum", "Arbitrum", "Tron", "Bsc"}, {"Polkadot", "Assethub"})
+_SAME_ACCOUNTS = (set(chains_of("evm", "tron")), set(chains_of("substrate")))
 
 
 @dataclass(frozen=True, slots=True)

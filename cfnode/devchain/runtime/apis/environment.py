@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, method, struct
+from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
+from cfnode.devchain.runtime.pallets.boost_funding import MIN_LENDING_PERCENT, NETWORK_PERCENT
+from cfnode.devchain.runtime.pallets.ingress_egress.fees import egress_estimate, ingress_estimate
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
+from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, pair_of
+from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
+from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
+    ORACLE_ASSETS,
+    check_dca,
+    check_price_protection,
+    check_retry,
+)
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
-from . import values
 from .answers import Answer, or_message
-from .frame import RuntimeApi, method, struct
-from .frame.stored import StoredMap, StoredValue
-from .pallets.boost_funding import MIN_LENDING_PERCENT, NETWORK_PERCENT
-from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
-from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
-from .pallets.pools.pallet import STABLE, pair_of
-from .pallets.swap_requests.conversion import input_for_output
-from .pallets.swap_requests.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
-from .pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["EnvironmentApi"]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import values
-from .frame import RuntimeApi, method, struct
-from .pallets.account_roles import AccountRoles
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.flip import Flip
-from .pallets.funding_storage import FundingStorage
-from .pallets.system import System
-from .pallets.validator_storage import ValidatorStorage
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, method, struct
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 __all__ = ["ChainApi"]
 

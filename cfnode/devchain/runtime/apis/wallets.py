@@ -7,14 +7,14 @@ from typing import Literal
 
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import DOMAIN, SOLANA_PREFIX, TypedData, Types, WalletCall
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, method
+from cfnode.devchain.runtime.frame.calls import RuntimeCall
+from cfnode.devchain.runtime.frame.item import Decoder
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.system import System
 
-from . import values
 from .answers import Answer
-from .frame import RuntimeApi, method
-from .frame.calls import RuntimeCall
-from .frame.item import Decoder
-from .pallets.environment import Environment
-from .pallets.system import System
 
 __all__ = ["WalletsApi"]
 

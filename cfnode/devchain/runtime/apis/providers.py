@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import values
-from .apis_orders import boost_pools
-from .frame import RuntimeApi, enum, method, struct
-from .pallets.asset_balances import AssetBalances
-from .pallets.lp_storage import ProviderStorage
-from .pallets.pools.storage import PoolsStorage
-from .pallets.pools.sweeping import sweep
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.sweeping import sweep
+
+from .orders import boost_pools
 
 __all__ = ["ProvidersApi", "free_balances"]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from . import values
-from .frame import RuntimeApi, enum, method, struct
-from .frame.types import Catalog
-from .pallets.boost_funding import LENDER, BoostFunding
-from .pallets.trading_strategy import TradingStrategy
-from .releases import Release, by_release
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.boost_funding import LENDER, BoostFunding
+from cfnode.devchain.runtime.pallets.trading_strategy import TradingStrategy
+from cfnode.devchain.runtime.releases import Release, by_release
 
 __all__ = ["LendingApi"]
 

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
+from cfnode.core.assets import CHAINS
 from cfnode.core.vault_swaps import native_vault
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.addresses import encoded
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.derivation import bitcoin_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.signers import BitcoinThresholdSigner, SolanaThresholdSigner
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
+from cfnode.devchain.runtime.releases import Release, by_release
 from cfnode.swaps.timing import STATE_CHAIN_MS
-
-from . import values
-from .frame import RuntimeApi, enum, method, struct
-from .frame.types import Catalog
-from .pallets.addresses import encoded
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.signers import BitcoinThresholdSigner, SolanaThresholdSigner
-from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.system import System
-from .pallets.validator_storage import ValidatorStorage
-from .releases import Release, by_release
 
 __all__ = ["ChannelsApi"]
 
-LISTED = {
-    "Bitcoin": "Btc",
-    "Ethereum": "Eth",
-    "Arbitrum": "Arb",
-    "Solana": "Sol",
-    "Tron": "Tron",
-    "Bsc": "Bsc",
-}
-"""The chains whose channels are listed, in order, and their variant of an address."""
 VAULT_SALT = 0
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
@@ -51,9 +43,14 @@ def _kind(action: values.ChannelAction[bytes, object, object]) -> str:
     return action
 
 
+def _later(release: Release) -> list[str]:
+    """Return the EVM chains that were added after Solana."""
+    evm_chains = [name for name, chain in release.chains.items() if chain.is_evm]
+    return [name for name in evm_chains if name not in ("Ethereum", "Arbitrum")]
+
+
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    bsc = {"bsc": "EncodedAddress"} if "Bsc" in release.chains else {}
     catalog.struct(
         f"{_API}::VaultAddresses",
         **dict.fromkeys(("ethereum", "arbitrum"), "EncodedAddress"),
@@ -72,8 +69,7 @@ def _declare(catalog: Catalog, release: Release) -> None:
         solana_usdc_token_vault_ata="EncodedAddress",
         solana_usdt_token_vault_ata="EncodedAddress",
         solana_vault_swap_account="Option<EncodedAddress>",
-        tron="EncodedAddress",
-        **bsc,
+        **{name.lower(): "EncodedAddress" for name in _later(release)},
         predicted_seconds_until_next_vault_rotation="u64",
     )
 
@@ -100,10 +96,8 @@ class ChannelsApi(RuntimeApi):
 
     def _channels(self) -> Iterator[tuple[bytes, str, EncodedAddress, str]]:
         """Yield owner, purpose, address and asset of every channel that is still watched."""
-        for chain, variant in LISTED.items():
-            if chain not in self.runtime.release.chains:
-                continue
-            pallet = self.other(INGRESS_EGRESS[chain])
+        for chain in self.runtime.release.vault_swap_chains:
+            pallet, variant = self.other(INGRESS_EGRESS[chain]), CHAINS[chain].address
             for account, details in pallet.DepositChannelLookup.items():
                 asset, kind = details.deposit_channel.asset, _kind(details.action)
                 yield details.owner, kind, encoded(pallet, (variant, account)), asset
@@ -126,15 +120,15 @@ class ChannelsApi(RuntimeApi):
             solana_usdc_token_vault_ata=("Sol", solana.usdc_token_vault_ata),
             solana_usdt_token_vault_ata=("Sol", solana.usdt_token_vault_ata),
             solana_vault_swap_account=("Sol", native_vault(solana.swap_endpoint_program)),
-            tron=("Tron", environment.TronVaultAddress.get()),
-            bsc=self._bsc_vault(environment),
+            **self._later_vaults(environment),
             predicted_seconds_until_next_vault_rotation=self._seconds_left(),
         )
 
-    def _bsc_vault(self, environment: EnvironmentStorage) -> EncodedAddress | None:
-        if "Bsc" not in self.runtime.release.chains:
-            return None
-        return "Bsc", environment.BscVaultAddress.get()
+    def _later_vaults(self, environment: EnvironmentStorage) -> dict[str, Any]:
+        return {
+            chain.lower(): (CHAINS[chain].address, environment.vault_address(chain))
+            for chain in _later(self.runtime.release)
+        }
 
     def _private_channels(self) -> Iterator[tuple[bytes, EncodedAddress]]:
         for broker, channel_id in self.other(SwappingStorage).BrokerPrivateBtcChannels.items():

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping
 
 from cfnode.core.amm import MAX_GROSS_LIQUIDITY, OrderRefused, check_range, position_of
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, method, struct
+from cfnode.devchain.runtime.frame.calls import PalletEvent
+from cfnode.devchain.runtime.pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
+from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER, boost_depth
+from cfnode.devchain.runtime.pallets.ingress_egress.deposits import is_boosted
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.stored import STABLE, StoredPool
+from cfnode.devchain.runtime.pallets.system import System
 
-from . import values
 from .answers import Answer, or_message
-from .frame import RuntimeApi, method, struct
-from .frame.calls import PalletEvent
-from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
-from .pallets.ingress_egress.boost import BOOSTER, boost_depth
-from .pallets.ingress_egress.deposits import is_boosted
-from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
-from .pallets.pools.storage import PoolsStorage
-from .pallets.pools.stored import STABLE, StoredPool
-from .pallets.system import System
 
 __all__ = ["OrdersApi", "boost_pools"]
 

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import values
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
+from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.evm_signer import EvmThresholdSigner
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.signers import PolkadotThresholdSigner, SolanaThresholdSigner
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
+from cfnode.devchain.runtime.releases import Release, by_release
+from cfnode.devchain.runtime.types.safe_mode import boards_of_chains
+
+from .accounts import AccountsApi
 from .answers import Answer
-from .apis_accounts import AccountsApi
-from .frame import RuntimeApi, enum, method, struct
-from .frame.types import Catalog
-from .pallets.asset_balances import AssetBalances
-from .pallets.broadcast.pallet import BROADCASTERS
-from .pallets.chain_tracking import CHAIN_TRACKING
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.evm_signer import EvmThresholdSigner
-from .pallets.flip import Flip
-from .pallets.funding_storage import FundingStorage
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.signers import PolkadotThresholdSigner, SolanaThresholdSigner
-from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.system import System
-from .pallets.validator_storage import ValidatorStorage
-from .releases import Release, by_release
-from .types.safe_mode import boards_of_chains
 
 __all__ = ["MonitoringApi"]
 

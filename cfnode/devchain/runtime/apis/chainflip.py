@@ -7,18 +7,17 @@ not do yet are missing.
 from __future__ import annotations
 
 from cfnode.core.addresses import Script
-
-from . import values
-from .frame import RuntimeApi, method, struct
-from .pallets.account_roles import AccountRoles
-from .pallets.asset_balances import AssetBalances
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.flip import Flip
-from .pallets.funding_storage import FundingStorage
-from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.fallback import failed_call
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, method, struct
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.derivation import bitcoin_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.fallback import failed_call
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["ChainflipApi"]
 

@@ -8,23 +8,28 @@ from dataclasses import dataclass
 
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
+    Withheld,
+    egress_estimate,
+    fee_of,
+    ingress_estimate,
+)
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
+from cfnode.devchain.runtime.pallets.pools import trading
+from cfnode.devchain.runtime.pallets.pools.orders import add_limit_order
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.stored import STABLE
+from cfnode.devchain.runtime.pallets.swap_requests.ccm import supports_ccm
+from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
+from cfnode.devchain.runtime.pallets.swap_requests.fees import network_fee, network_fee_due, share, tracker_of
+from cfnode.devchain.runtime.pallets.swap_requests.oracle import relative_price
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.swaps.limits import MAX_CCM_MESSAGE_BYTES
 
-from . import values
 from .answers import Answer, ApiRefusal, or_message
-from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
-from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
-from .pallets.pools import trading
-from .pallets.pools.orders import add_limit_order
-from .pallets.pools.storage import PoolsStorage
-from .pallets.pools.stored import STABLE
-from .pallets.swap_requests.ccm import supports_ccm
-from .pallets.swap_requests.conversion import input_for_output
-from .pallets.swap_requests.fees import network_fee, network_fee_due, share, tracker_of
-from .pallets.swap_requests.oracle import relative_price
-from .pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["SwapsApi"]
 

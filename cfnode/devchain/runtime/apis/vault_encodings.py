@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TypedDict
 
 from cfnode.core.addresses import EncodedAddress, Script, address_to_text
-from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.assets import ASSETS, CHAINS, chains_of
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
     VaultSwapTerms,
@@ -24,14 +24,15 @@ from cfnode.core.vault_swaps import (
     token_transfer,
     tron_note,
 )
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.ingress_egress.derivation import bitcoin_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.variants import classes_of
 
-from . import values
 from .answers import ApiRefusal
-from .frame import RuntimeApi
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["Extra", "Given", "VaultSwapRequest", "cf_parameters_of", "vault_swap_of"]
 
@@ -43,9 +44,10 @@ MAX_U8 = 255
 MAX_U16 = 2**16 - 1
 MAX_U64 = 2**64 - 1
 MAX_BITCOIN_AFFILIATES = 2
-EVM_ADDRESSES = frozenset({"Eth", "Arb", "Tron", "Bsc"})
-_WITH_PARAMETERS = frozenset({"Ethereum", "Arbitrum", "Tron", "Solana", "Bsc"})
+EVM_ADDRESSES = frozenset(CHAINS[chain].address for chain in chains_of("evm", "tron"))
+_WITH_PARAMETERS = frozenset(chains_of("evm", "tron", "solana"))
 """Chains whose vaults pass parameters on."""
+_EXTRA_ON, _DETAILS_ON = classes_of("VaultSwapExtraParameters"), classes_of("VaultSwapDetails")
 SOLANA_TOKENS = {"SolUsdc": "usdc", "SolUsdt": "usdt"}
 
 
@@ -158,20 +160,17 @@ def _evm_parameters(api: RuntimeApi, asked: VaultSwapRequest, refund: values.Ref
 
 def vault_swap_of(api: RuntimeApi, asked: VaultSwapRequest, extra: Extra) -> Details:
     """Return the transaction that swaps through the vault of the source asset's chain. Raises Refused."""
-    match asked.chain, extra:
-        case "Bitcoin", values.VaultSwapExtraParametersBitcoin():
+    if type(extra) is not _EXTRA_ON.get(asked.chain):
+        raise ApiRefusal("Incompatible or unsupported source_asset and extra_parameters")
+    match extra:
+        case values.VaultSwapExtraParametersBitcoin():
             return _bitcoin(api, asked, extra)
-        case "Ethereum", values.VaultSwapExtraParametersEthereum(parameters):
-            return values.VaultSwapDetailsEthereum(_evm(api, asked, parameters))
-        case "Arbitrum", values.VaultSwapExtraParametersArbitrum(parameters):
-            return values.VaultSwapDetailsArbitrum(_evm(api, asked, parameters))
-        case "Bsc", values.VaultSwapExtraParametersBsc(parameters):
-            return values.VaultSwapDetailsBsc(_evm(api, asked, parameters))
-        case "Solana", values.VaultSwapExtraParametersSolana():
+        case values.VaultSwapExtraParametersSolana():
             return _solana(api, asked, extra)
-        case "Tron", values.VaultSwapExtraParametersTron(parameters):
+        case values.VaultSwapExtraParametersTron(parameters):
             return _tron(api, asked, parameters)
-    raise ApiRefusal("Incompatible or unsupported source_asset and extra_parameters")
+    details: Details = _DETAILS_ON[asked.chain](_evm(api, asked, extra.value))
+    return details
 
 
 def _evm(api: RuntimeApi, asked: VaultSwapRequest, extra: EvmExtra) -> values.EvmCallDetails[bytes]:

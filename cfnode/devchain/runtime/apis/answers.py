@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from .frame import DispatchError
-from .frame.errors import DispatchErrorValue
+from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.frame.errors import DispatchErrorValue
 
 __all__ = ["Answer", "ApiRefusal", "or_message"]
 

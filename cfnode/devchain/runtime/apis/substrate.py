@@ -10,17 +10,24 @@ from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 from cfnode.core.scale.metadata import encode_metadata
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.executive import SHAPE, Executive
+from cfnode.devchain.runtime.frame import (
+    Composition,
+    Cost,
+    RuntimeApi,
+    TransactionValidityError,
+    alias,
+    method,
+    weight,
+)
+from cfnode.devchain.runtime.frame.calls import RuntimeCall
+from cfnode.devchain.runtime.frame.errors import DispatchResult, ValidityErrorValue
+from cfnode.devchain.runtime.pallets.aura import Aura
+from cfnode.devchain.runtime.pallets.grandpa import Grandpa
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.transaction_payment import LENGTH_PRICE, TransactionPayment
 from cfnode.runtime.calls import RuntimeTrap
-
-from . import values
-from .executive import SHAPE, Executive
-from .frame import Composition, Cost, RuntimeApi, TransactionValidityError, alias, method, weight
-from .frame.calls import RuntimeCall
-from .frame.errors import DispatchResult, ValidityErrorValue
-from .pallets.aura import Aura
-from .pallets.grandpa import Grandpa
-from .pallets.system import System
-from .pallets.transaction_payment import LENGTH_PRICE, TransactionPayment
 
 METADATA_VERSIONS = (14, 15)
 T = TypeVar("T")

@@ -7,38 +7,28 @@ screening events are read from the block's events.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, Never
+from typing import Any, Final, Literal, Never
 
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import ChainInstance
+from cfnode.devchain.runtime.frame import DispatchError, RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.calls import Arguments
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.addresses import encoded
+from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
+from cfnode.devchain.runtime.pallets.ingress_egress.deposits import Details
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
+from cfnode.devchain.runtime.releases import Release, by_release
+from cfnode.devchain.runtime.variants import classes_of
 
-from . import values
 from .answers import Answer, or_message
-from .frame import DispatchError, RuntimeApi, enum, method, struct
-from .frame.calls import Arguments
-from .frame.types import Catalog
-from .pallets.addresses import encoded
-from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .pallets.ingress_egress.deposits import Details
-from .pallets.ingress_egress.storage import INGRESS_EGRESS
-from .pallets.system import System
-from .pallets.witnesses import Witnesses
-from .releases import Release, by_release
 
 __all__ = ["WitnessedApi"]
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
-SCREENED = {
-    "Bitcoin": "btc",
-    "Ethereum": "eth",
-    "Arbitrum": "arb",
-    "Solana": "sol",
-    "Tron": "tron",
-    "Bsc": "bsc",
-}
-_DETAILS = {"btc": "Utxo", "sol": "VaultSwapOrDepositChannelId"}
-_ACCOUNTS = {"btc": "ScriptPubkey", "sol": "Address"}
-_IDS = {"sol": "(Address, u64)"}
-
 enum(
     f"{_API}::TransactionScreeningEvent<TxId, DepositDetails, Address>",
     "TransactionRejectionRequestReceived{account_id: AccountId32, tx_id: TxId}",
@@ -71,18 +61,25 @@ struct(
 )
 
 
+_FIRST_CHAINS = 7
+"""Chains that `TransactionInId` had at first; its variants for later ones come after Solana's two."""
+
+
+def _screened(release: Release) -> list[ChainInstance]:
+    """Return the chains whose transactions brokers can report, in the order of the answer."""
+    return [release.chains[name] for name in release.vault_swap_chains]
+
+
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
     events = {
-        f"{module}_events": f"Vec<TransactionScreeningEvent<{_IDS.get(module, 'H256')},"
-        f" {_DETAILS.get(module, 'evm::DepositDetails')}, {_ACCOUNTS.get(module, 'H160')}>>"
-        for chain, module in SCREENED.items()
-        if chain in release.chains
+        f"{chain.module}_events": f"Vec<TransactionScreeningEvent<{chain.family.transaction_in},"
+        f" {chain.family.deposit_details}, {chain.family.account}>>"
+        for chain in _screened(release)
     }
     catalog.struct(f"{_API}::TransactionScreeningEvents", **events)
-    kinds = {"Bitcoin": "Utxo", "Assethub": "TxId"}
     chains = release.rules.witnessed_chains
-    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in chains]
+    details = [f"{chain}({release.chains[chain].family.deposit_details})" for chain in chains]
     catalog.enum(f"{_API}::DepositDetails", *details, name="ingress::DepositDetails")
     catalog.enum(
         "cf_chains::TransactionInId",
@@ -92,69 +89,30 @@ def _declare(catalog: Catalog, release: Release) -> None:
         "Tron(H256)",
         "Solana((Address, u64))",
         "SolanaDepositChannel(Address)",
-        *(["Bsc(H256)"] if "Bsc" in release.chains else []),
+        *(f"{name}(H256)" for name in list(release.chains)[_FIRST_CHAINS:]),
         name="ingress::TransactionInId",
     )
 
 
 Screened = values.TransactionScreeningEvent[Never, Never, Never]
 """A screening event of any chain: the parameters are covariant, their values those of the chain's pallet."""
-EvmWitnessed = (
-    values.RawWitnessedEventsEthereum
-    | values.RawWitnessedEventsArbitrum
-    | values.RawWitnessedEventsTron
-    | values.RawWitnessedEventsBsc
-)
-_RAW: dict[str, type[EvmWitnessed]] = {
-    "Ethereum": values.RawWitnessedEventsEthereum,
-    "Arbitrum": values.RawWitnessedEventsArbitrum,
-    "Tron": values.RawWitnessedEventsTron,
-    "Bsc": values.RawWitnessedEventsBsc,
-}
-EvmDetails = (
-    values.IngressDepositDetailsEthereum
-    | values.IngressDepositDetailsArbitrum
-    | values.IngressDepositDetailsTron
-    | values.IngressDepositDetailsBsc
-)
-_EVM_DETAILS: dict[str, type[EvmDetails]] = {
-    "Ethereum": values.IngressDepositDetailsEthereum,
-    "Arbitrum": values.IngressDepositDetailsArbitrum,
-    "Tron": values.IngressDepositDetailsTron,
-    "Bsc": values.IngressDepositDetailsBsc,
-}
-HashedId = (
-    values.IngressTransactionInIdBitcoin
-    | values.IngressTransactionInIdEthereum
-    | values.IngressTransactionInIdArbitrum
-    | values.IngressTransactionInIdTron
-    | values.IngressTransactionInIdBsc
-)
-_IDS_ON: dict[str, type[HashedId]] = {
-    "Bitcoin": values.IngressTransactionInIdBitcoin,
-    "Ethereum": values.IngressTransactionInIdEthereum,
-    "Arbitrum": values.IngressTransactionInIdArbitrum,
-    "Tron": values.IngressTransactionInIdTron,
-    "Bsc": values.IngressTransactionInIdBsc,
-}
+_RAW, _DETAILS_ON = classes_of("RawWitnessedEvents"), classes_of("ingress::DepositDetails")
+_IDS_ON = classes_of("ingress::TransactionInId")
 """Variants by chain: the witnessed events, the details of a deposit, the hash of a transaction."""
 
 
 def _details_on(chain: str, details: Details) -> values.IngressDepositDetails:
-    match details:
-        case values.EvmDepositDetails():
-            return _EVM_DETAILS[chain](details)
-        case values.Utxo():
-            return values.IngressDepositDetailsBitcoin(details)
-        case values.TxId():
-            return values.IngressDepositDetailsAssethub(details)
-    raise DispatchError("Unavailable")
+    if chain not in _DETAILS_ON:
+        raise DispatchError("Unavailable")
+    witnessed: values.IngressDepositDetails = _DETAILS_ON[chain](details)
+    return witnessed
 
 
-def _id_on(chain: str, transaction: object) -> HashedId:
+def _id_on(chain: str, transaction: object) -> values.IngressTransactionInId:
     if not isinstance(transaction, bytes):
         raise DispatchError("Unavailable")
-    return _IDS_ON[chain](transaction)
+    hashed: values.IngressTransactionInId = _IDS_ON[chain](transaction)
+    return hashed
 
 
 _NOT_WITNESSED: Final[tuple[Literal["Err"], tuple[str, bytes]]] = (
@@ -173,9 +131,8 @@ class WitnessedApi(RuntimeApi):
         """Return what became of the deposits that brokers marked."""
         return values.TransactionScreeningEvents(
             **{
-                f"{module}_events": list(self._screened(chain))
-                for chain, module in SCREENED.items()
-                if chain in self.runtime.release.chains
+                f"{chain.module}_events": list(self._screened(chain.name))
+                for chain in _screened(self.runtime.release)
             }
         )
 
@@ -215,23 +172,17 @@ class WitnessedApi(RuntimeApi):
         """Return the deposits and vault swaps that the authorities saw, and the transactions under way."""
         if chain not in self.runtime.release.rules.witnessed_chains:
             return _NOT_WITNESSED
-        dev = self.other(Witnesses)
-        deposits = dev.deposits_now(chain)
-        if chain == "Assethub":
-            return "Ok", values.RawWitnessedEventsAssethub(deposits=deposits, broadcasts=[])
-        vault_deposits = dev.vault_deposits_now(chain)
-        if chain == "Bitcoin":
-            return "Ok", values.RawWitnessedEventsBitcoin(
-                deposits=deposits, vault_deposits=vault_deposits, broadcasts=[]
-            )
-        return "Ok", _RAW[chain](
-            deposits=deposits,
-            vault_deposits=[
-                (height, values.EvmVaultContractEventVaultDeposit(deposit))
-                for height, deposit in vault_deposits
-            ],
-            broadcasts=list(self._broadcasts(chain)),
-        )
+        dev, instance = self.other(Witnesses), self.runtime.release.chains[chain]
+        witnessed: dict[str, Any] = {
+            "deposits": dev.deposits_now(chain),
+            "broadcasts": list(self._broadcasts(chain)),
+        }
+        if instance.has_vault_swaps:
+            witnessed["vault_deposits"] = [
+                (height, values.EvmVaultContractEventVaultDeposit(deposit) if instance.is_evm else deposit)
+                for height, deposit in dev.vault_deposits_now(chain)
+            ]
+        return "Ok", _RAW[chain](**witnessed)
 
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
         """Yield the broadcasts that will be final with the next block, as (height, event).

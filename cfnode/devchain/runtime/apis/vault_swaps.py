@@ -19,22 +19,22 @@ from cfnode.core.addresses import (
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
-from cfnode.swaps.limits import MAX_AFFILIATES, MAX_COMMISSION_BPS
-
-from . import values
-from .answers import Answer, ApiRefusal, or_message
-from .frame import RuntimeApi, RuntimeTrap, method
-from .pallets.addresses import decoded, network_of
-from .pallets.environment_storage import EnvironmentStorage
-from .pallets.signers import SolanaThresholdSigner
-from .pallets.swap_requests.ccm import CcmError, accounts_of, check_ccm
-from .pallets.swap_requests.parameters import (
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, RuntimeTrap, method
+from cfnode.devchain.runtime.pallets.addresses import decoded, network_of
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.signers import SolanaThresholdSigner
+from cfnode.devchain.runtime.pallets.swap_requests.ccm import CcmError, accounts_of, check_ccm
+from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     check_dca,
     check_price_protection,
     check_retry,
 )
-from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.vault_transactions import refund_of
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.vault_transactions import refund_of
+from cfnode.swaps.limits import MAX_AFFILIATES, MAX_COMMISSION_BPS
+
+from .answers import Answer, ApiRefusal, or_message
 from .vault_encodings import Extra, Given, VaultSwapRequest, cf_parameters_of, vault_swap_of
 
 __all__ = ["VaultSwapsApi"]

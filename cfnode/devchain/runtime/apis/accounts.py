@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import values
-from .apis_chainflip import ChainflipApi
-from .apis_providers import ProvidersApi, free_balances
-from .frame import DispatchError, RuntimeApi, enum, method, since, struct
-from .frame.types import Catalog
-from .pallets.account_roles import AccountRoles
-from .pallets.evm_signer import EvmThresholdSigner
-from .pallets.flip import Flip
-from .pallets.funding_storage import FundingStorage
-from .pallets.pools.storage import PoolsStorage
-from .pallets.pools.sweeping import sweep
-from .pallets.redemption import planned
-from .pallets.system import System
-from .pallets.validator_storage import ValidatorStorage
-from .pallets.vault import VAULTS
-from .releases import Release, by_release
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import DispatchError, RuntimeApi, enum, method, since, struct
+from cfnode.devchain.runtime.frame.types import Catalog
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.evm_signer import EvmThresholdSigner
+from cfnode.devchain.runtime.pallets.flip import Flip
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.sweeping import sweep
+from cfnode.devchain.runtime.pallets.redemption import planned
+from cfnode.devchain.runtime.pallets.system import System
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
+from cfnode.devchain.runtime.pallets.vault import VAULTS
+from cfnode.devchain.runtime.releases import Release, by_release
+
+from .chainflip import ChainflipApi
+from .providers import ProvidersApi, free_balances
 
 __all__ = ["AccountsApi"]
 

@@ -14,14 +14,14 @@ from cfnode.core.amm import (
     sqrt_price_of_amounts,
     tick_at,
 )
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import RuntimeApi, method, struct
+from cfnode.devchain.runtime.pallets.oracle import FEEDS, OracleFeed
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.stored import STABLE
+from cfnode.devchain.runtime.pallets.pools.trading import direction
 
-from . import values
 from .answers import Answer, or_message
-from .frame import RuntimeApi, method, struct
-from .pallets.oracle import FEEDS, OracleFeed
-from .pallets.pools.storage import PoolsStorage
-from .pallets.pools.stored import STABLE
-from .pallets.pools.trading import direction
 
 __all__ = ["PoolsApi"]
 

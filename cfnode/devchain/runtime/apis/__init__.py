@@ -1,0 +1,1 @@
+"""Runtime APIs: `CustomRuntimeApi` and `MonitoringRuntimeApi` by subject, and Substrate's own."""
