@@ -20,11 +20,13 @@ from cfnode.dashboard.guard import SECURITY_HEADERS, form_of, is_secure, require
 from cfnode.dashboard.node import RpcNode
 from cfnode.dashboard.page_context import PageContext
 from cfnode.dashboard.pages import PAGES, Page
+from cfnode.dashboard.partner_pages import PARTNER_FORMS, PARTNER_PAGES
 from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
 from cfnode.dashboard.statement_pages import STATEMENT_PAGES
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PAGE_PATH_PREFIX, THEMES
+from cfnode.dashboard.webhook_pages import WEBHOOK_FORMS, WEBHOOK_PAGES
 from cfnode.flow.restarts import Restarts
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
@@ -36,6 +38,8 @@ SESSION_COOKIE: Final = "cfnode_session"
 THEME_COOKIE: Final = "cfnode_theme"
 THEME_COOKIE_AGE_S: Final = 365 * 86_400
 _OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
+_ALL_PAGES: Final = {**PAGES, **SWAP_PAGES, **PARTNER_PAGES, **WEBHOOK_PAGES, **STATEMENT_PAGES, **DEV_PAGES}
+_FORMS: Final = {**PARTNER_FORMS, **WEBHOOK_FORMS}
 _BAD_TOKEN: Final = "Access denied: this token is not in the group admin."
 
 Scope = MutableMapping[str, Any]
@@ -86,15 +90,13 @@ class Dashboard:
 
     def _routes(self) -> list[Route | Mount]:
         static = StaticFiles(directory=HERE / "static")
-        pages = [
-            Route(path, self._opened(page))
-            for path, page in {**PAGES, **SWAP_PAGES, **STATEMENT_PAGES, **DEV_PAGES}.items()
-        ]
+        pages = [Route(path, self._opened(page)) for path, page in _ALL_PAGES.items()]
         return [
             Route("/login", self._login, methods=["GET", "POST"]),
             Route("/theme", self._theme, methods=["POST"]),
             Route("/logout", self._opened(self._logout), methods=["POST"]),
             Route("/dev/{action}", self._opened(act), methods=["POST"]),
+            *(Route(path, self._opened(form), methods=["POST"]) for path, form in _FORMS.items()),
             Route("/events", self._opened(self._events)),
             Mount("/static", static),
             *pages,

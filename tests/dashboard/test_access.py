@@ -18,7 +18,7 @@ from tests.dashboard.visiting import BASE, TOKEN, OfficialNode, token, tokens, v
 PATHS = (
     "/", "/figures", "/swaps", "/swaps/1", "/channels", "/channels/1-Ethereum-1", "/channels/Ethereum/1",
     "/channels/Ethereum/1/code.svg", "/find?term=1", "/payouts", "/partners", "/health", "/dev", "/blocks",
-    "/blocks/1", "/events",
+    "/blocks/1", "/events", "/partners/x", "/webhooks", "/webhooks/wh_1", "/webhooks/wh_1/1",
 )  # fmt: skip
 
 
@@ -29,7 +29,14 @@ async def test_nothing_is_shown_without_a_session(books: Database) -> None:
             answer = await guest.get(path)
             assert (answer.status_code, answer.headers["location"]) == (303, "/web/login"), path
             assert answer.content == b""
-        for path in ("/dev/blocks", "/logout"):
+        for path in (
+            "/dev/blocks",
+            "/logout",
+            "/partners",
+            "/partners/x/remove",
+            "/webhooks",
+            "/webhooks/x/remove",
+        ):
             assert (await guest.post(path, {"count": "1"})).status_code == 303
         assert (await guest.get("/login")).status_code == 200
         assert (await guest.client.get("/")).headers["location"] == "/web/"

@@ -107,7 +107,11 @@ class Visitor:
 
     async def csrf(self) -> str:
         """Return the number that forms need."""
-        match = _CSRF.search((await self.get("/")).text)
+        return await self.csrf_of("/")
+
+    async def csrf_of(self, path: str) -> str:
+        """Return the number that forms need, from the page at a path."""
+        match = _CSRF.search((await self.get(path)).text)
         assert match is not None
         return match[1]
 
