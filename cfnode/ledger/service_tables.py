@@ -73,7 +73,7 @@ deliveries = Table(
     number("next_at"),
     number("ended_at", null=True),
     text("error", 200, null=True),
-    Index("deliveries_by_state_next_at", "state", "next_at"),
+    Index("deliveries_by_webhook_next_at", "webhook", "state", "next_at"),
     Index("deliveries_by_webhook_subject", "webhook", "subject", "state"),
     Index("deliveries_by_webhook_state", "webhook", "state", "change"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -125,10 +125,13 @@ class Connection:
 
 @contextmanager
 def visitor(
-    database: Database, node: Any = None, source: TokenSource = tokens
+    database: Database,
+    node: Any = None,
+    source: TokenSource = tokens,
+    announce: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Dashboard, Visitor]]:
     """Yield a page and a visitor who has not logged in."""
-    page = Dashboard(database, OfficialNode() if node is None else node, source)
+    page = Dashboard(database, OfficialNode() if node is None else node, source, announce)
     connection = Connection(MemoryBudgets().begin(lambda: None))
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:

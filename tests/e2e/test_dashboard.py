@@ -25,6 +25,7 @@ import trio
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner, add
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.webhooks import queue
@@ -290,6 +291,46 @@ def test_the_list_is_filtered_and_paged_by_its_form(site: Site) -> None:
     assert site.ask("document.documentElement.scrollWidth") <= PHONE[0]
     site.open("swaps")
     keep_picture(site, "swaps")
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_webhook_is_tested_and_its_delivery_is_read(site: Site, size: tuple[int, int]) -> None:
+    """By the buttons of its page; no secret is on it."""
+    (hook,) = rows(site.database, "webhooks")
+    site.browser.prefer("light")
+    site.open(f"webhooks/{hook['id']}", size)
+    button = "document.querySelector(\"form[action$='/test'] button\")"
+    site.ask(f"setTimeout(() => {button}.click(), 0) && 1")
+    site.until("document.querySelector('[role=status]') !== null")
+    assert "is a test" in site.ask("document.querySelector('[role=status]').textContent")
+    assert "webhook.test" in site.ask("document.getElementById('deliveries').textContent")
+    assert "whsec_" not in site.ask("document.documentElement.outerHTML")
+    if size == WIDE:
+        keep_picture(site, "webhook")
+    assert site.ask("document.documentElement.scrollWidth") <= size[0]
+    site.open(f"webhooks/{hook['id']}/1", size)
+    assert "down for maintenance" in site.ask("document.getElementById('delivery').textContent")
+    if size == WIDE:
+        keep_picture(site, "delivery")
+    assert site.ask("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_a_partner_is_added_on_a_phone(site: Site) -> None:
+    """The form with a fault keeps what was typed; the key is shown once."""
+    site.open("partners", PHONE)
+    site.ask("document.getElementById('name').value = 'lagoon wallet'")
+    send = "document.querySelector(\"form[action$='/partners'] button\")"
+    site.ask(f"setTimeout(() => {send}.click(), 0) && 1")
+    site.until("document.querySelector('[aria-invalid]') !== null")
+    assert site.ask("document.getElementById('name').value") == "lagoon wallet"
+    site.ask("document.getElementById('name').value = 'lagoon'")
+    site.ask(f"setTimeout(() => {send}.click(), 0) && 1")
+    site.until("document.getElementById('secret-text') !== null")
+    key = site.ask("document.getElementById('secret-text').textContent")
+    assert isinstance(authorize(site.database, key), Partner)
+    assert site.ask("document.documentElement.scrollWidth") <= PHONE[0]
+    site.open("partners/lagoon", PHONE)
+    assert key not in site.ask("document.documentElement.outerHTML")
 
 
 def test_the_theme_is_chosen_by_its_buttons(site: Site) -> None:

@@ -79,10 +79,12 @@ def _change_deliveries() -> None:
     subject = sa.select(changes.c.subject).where(changes.c.id == deliveries.c.change).scalar_subquery()
     op.execute(sa.update(deliveries).values(subject=sa.func.coalesce(subject, "")))
     op.drop_index("deliveries_by_webhook_request", "deliveries")
+    op.drop_index("deliveries_by_state_next_at", "deliveries")
     with op.batch_alter_table("deliveries") as batch:
         batch.alter_column("subject", existing_type=sa.String(80), nullable=False)
         batch.drop_column("request")
     op.create_index("deliveries_by_webhook_subject", "deliveries", ["webhook", "subject", "state"])
+    op.create_index("deliveries_by_webhook_next_at", "deliveries", ["webhook", "state", "next_at"])
     op.create_index("deliveries_by_webhook_state", "deliveries", ["webhook", "state", "change"])
 
 
