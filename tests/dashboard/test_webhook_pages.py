@@ -1,4 +1,4 @@
-"""Webhooks on the page: forms do what they say, for this page's own session; all that is shown is text."""
+"""Webhooks on the page: forms do what they say, for this page's own session; all that is on them is text."""
 
 from __future__ import annotations
 

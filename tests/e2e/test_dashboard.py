@@ -316,7 +316,7 @@ def test_a_webhook_is_tested_and_its_delivery_is_read(site: Site, size: tuple[in
 
 
 def test_a_partner_is_added_on_a_phone(site: Site) -> None:
-    """The form with a fault keeps what was typed; the key is shown once."""
+    """The form with a fault keeps what was typed; the key is on one page only."""
     site.open("partners", PHONE)
     site.ask("document.getElementById('name').value = 'lagoon wallet'")
     send = "document.querySelector(\"form[action$='/partners'] button\")"

@@ -111,7 +111,7 @@ def test_a_channel_expires_once_when_its_last_block_is_passed(
 
 
 def test_a_deposit_is_seen_where_no_lender_advances_it_and_rejected(make_database: MakeDatabase) -> None:
-    """What is no swap is told, too."""
+    """Receivers get what is no swap, too."""
     database, _ = begun(make_database)
     fields: dict[str, Any] = {
         "asset": "Eth", "amount_attempted": ETHER, "prewitnessed_deposit_id": 3, "channel_id": NUMBER,

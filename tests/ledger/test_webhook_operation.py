@@ -54,7 +54,7 @@ def state(database: Database, webhook: str) -> Webhook:
     return registry.require(database, webhook)
 
 
-def shown(database: Database, delivery: str) -> WebhookDelivery:
+def delivery_named(database: Database, delivery: str) -> WebhookDelivery:
     """Return a delivery by its id."""
     key = delivery_number(delivery)
     assert key is not None
@@ -156,7 +156,7 @@ async def test_each_attempt_has_its_answer_and_time(make_database: MakeDatabase)
         webhook, _ = registry.add(database, receiver.url)
         delivery = registry.send_test(database, webhook)
         await drained(database, webhook)
-    found = shown(database, delivery)
+    found = delivery_named(database, delivery)
     assert (found.line.state, found.line.title, found.line.attempts) == ("delivered", "webhook.test", 3)
     assert json.loads(found.body)["type"] == "webhook.test"
     assert [(attempt.number, attempt.status, attempt.error) for attempt in found.attempts] == [

@@ -141,7 +141,7 @@ LINE = Line(**MEMBERS | {"line": "fee", "kind": "network", "asset": "Usdc", "cur
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_requests_are_counted_by_the_code_of_their_answer(books: Database, service: Service) -> None:
-    """Within seconds, also those that the rate refuses; requests without a partner's key are nobody's."""
+    """Within seconds, also those that the rate refuses; requests without a partner's key count for none."""
     slow, other = Api.of(service.url, books, rate=2), Api.of(service.url, books)
     for _ in range(3):
         slow.get("/v1/statement", month=MONTH)

@@ -4,8 +4,8 @@ A claim moves the time of the next attempt behind the end of this one. So no two
 delivery at once, and a delivery whose process is killed between sending and marking is sent again. Every
 function blocks.
 
-A receiver that has accepted nothing for three days is switched off: its deliveries wait until somebody
-switches it on again.
+A receiver that has accepted nothing for three days is switched off: its deliveries wait until an
+operator switches it on again.
 
 A clock may be wrong and set right later. So a time that is further ahead than any pause counts as past, and a
 delivery expires only after as many attempts as a day has.

@@ -26,7 +26,7 @@ MAX_URL_CHARACTERS: Final = 2_000
 MAX_COUNTED_DELIVERIES: Final = 100_000
 """Most deliveries of a webhook in one state that are counted."""
 TEST: Final = "webhook.test"
-"""Type of a change that somebody asked for, to see whether a receiver gets it."""
+"""Type of a change that an operator asked for, to see whether a receiver gets it."""
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
