@@ -86,6 +86,14 @@ RUNNERS = {
     "go": ("receiver.go", ["go", "run"], "golang-go"),
 }
 """The file, the command, and the package of a receiver in each language of the guide."""
+PROGRAMS = {
+    program.language: program.text
+    for program in (
+        *blocks(RECEIVERS, "python"),
+        *blocks(RECEIVERS, "javascript"),
+        *blocks(RECEIVERS, "go"),
+    )
+}
 
 
 @pytest.mark.world
@@ -96,9 +104,8 @@ def test_a_receiver_in_each_language_of_the_guide(language: str, tmp_path: Path)
     program = shutil.which(command[0]) or shutil.which(command[0], path="/usr/local/go/bin")
     if program is None:
         pytest.skip(f"{command[0]} is not here: install the package {package}")
-    (code,) = [found.text for found in blocks(RECEIVERS, language)]
     port = free_port()
-    (tmp_path / name).write_text(code.replace("8085", str(port)))
+    (tmp_path / name).write_text(PROGRAMS[language].replace("8085", str(port)))
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
     webhook, secret = registry.add(database, f"http://127.0.0.1:{port}/")
