@@ -11,6 +11,7 @@ httpx is imported with the first client, not with the module. A server may answe
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -36,6 +37,7 @@ __all__ = [
 MAX_ANSWER_BYTES: Final = ANSWER.size
 """Maximum bytes of an answer; the largest answers (all open channels) stay far below."""
 IDLE_CONNECTION_S: Final = 3.0
+GLIMPSE_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +151,18 @@ class AsyncHttpClient:
             follow_redirects=False, headers=_headers(agent), limits=limits, trust_env=not is_direct
         )
 
-    async def status(self, call: HttpCall) -> int:
-        """Return the status of the answer, whose body is not read. Raise HttpError."""
-        return (await self._exchange(call, reads_body=False)).status
+    async def glimpse(self, call: HttpCall, size: int) -> HttpAnswer:
+        """Return the status, and of an answer without success the first bytes of its body.
+
+        The body has at most `size` bytes, and those that came within a second. Raise HttpError.
+        """
+        return await self._exchange(call, size)
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
         """Return the answer to a call; cancelling ends it at once. Raise HttpError."""
-        return await self._exchange(call, reads_body=True)
+        return await self._exchange(call, None)
 
-    async def _exchange(self, call: HttpCall, *, reads_body: bool) -> HttpAnswer:
+    async def _exchange(self, call: HttpCall, glimpsed: int | None) -> HttpAnswer:
         import anyio
         import httpx
 
@@ -165,8 +170,8 @@ class AsyncHttpClient:
         try:
             with anyio.fail_after(call.timeout):
                 async with self._client.stream(**_arguments(call, sent.note_soon)) as response:
-                    if not reads_body:
-                        return HttpAnswer(response.status_code, b"")
+                    if glimpsed is not None:
+                        return HttpAnswer(response.status_code, await _glimpse(response, glimpsed))
                     body = _Body(response)
                     async for chunk in response.aiter_raw():
                         body.add(chunk)
@@ -216,6 +221,21 @@ class _Body:
     @property
     def answer(self) -> HttpAnswer:
         return HttpAnswer(self._status, bytes(self._bytes))
+
+
+async def _glimpse(response: httpx.Response, size: int) -> bytes:
+    """Return the first bytes of an answer without success, none of another one."""
+    import anyio
+    import httpx
+
+    beginning = bytearray()
+    if not response.is_success:
+        with suppress(httpx.HTTPError), anyio.move_on_after(GLIMPSE_S):
+            async for chunk in response.aiter_raw():
+                beginning += chunk
+                if len(beginning) >= size:
+                    break
+    return bytes(beginning[:size])
 
 
 def _limits() -> httpx.Limits:

@@ -18,13 +18,16 @@ from starlette.staticfiles import StaticFiles
 from cfnode.dashboard.dev_pages import DEV_PAGES, act
 from cfnode.dashboard.guard import SECURITY_HEADERS, form_of, is_secure, require_own_form, require_own_origin
 from cfnode.dashboard.node import RpcNode
+from cfnode.dashboard.once import MAX_CODE_CHARS, OneTimeCodes
 from cfnode.dashboard.page_context import PageContext
 from cfnode.dashboard.pages import PAGES, Page
+from cfnode.dashboard.partner_pages import PARTNER_FORMS, PARTNER_PAGES
 from cfnode.dashboard.sessions import SESSION_MAX_AGE_S, DashboardSession, TokenSource
 from cfnode.dashboard.statement_pages import STATEMENT_PAGES
 from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.swap_pages import SWAP_PAGES
 from cfnode.dashboard.views import HERE, PAGE_PATH_PREFIX, THEMES
+from cfnode.dashboard.webhook_pages import WEBHOOK_FORMS, WEBHOOK_PAGES
 from cfnode.flow.restarts import Restarts
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
@@ -36,6 +39,11 @@ SESSION_COOKIE: Final = "cfnode_session"
 THEME_COOKIE: Final = "cfnode_theme"
 THEME_COOKIE_AGE_S: Final = 365 * 86_400
 _OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
+_ALL_PAGES: Final = {**PAGES, **SWAP_PAGES, **PARTNER_PAGES, **WEBHOOK_PAGES, **STATEMENT_PAGES, **DEV_PAGES}
+_FORMS: Final = {**PARTNER_FORMS, **WEBHOOK_FORMS}
+_BAD_CODE: Final = (
+    "This link was used already, or is older than ten minutes. Give the token, or restart the service."
+)
 _BAD_TOKEN: Final = "Access denied: this token is not in the group admin."
 
 Scope = MutableMapping[str, Any]
@@ -46,8 +54,16 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class Dashboard:
     """ASGI application; `run` follows the books and calls the node until cancelled."""
 
-    def __init__(self, database: Database, node: RpcNode, tokens: TokenSource) -> None:
+    def __init__(
+        self,
+        database: Database,
+        node: RpcNode,
+        tokens: TokenSource,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        """Prepare the page; `announce` gets a link that logs in once, as soon as it is served."""
         self.restarts = Restarts(log)
+        self._codes, self._announce = OneTimeCodes(), announce
         self._context = PageContext(database, node, tokens, self.restarts)
         self._app = Starlette(
             routes=[Route("/", _to_first), Mount(PAGE_PATH_PREFIX, routes=self._routes())],
@@ -66,6 +82,11 @@ class Dashboard:
             )
             nursery.start_soon(self._context.pulse.run)
             nursery.start_soon(self.restarts.keep, "the page's cache", self._context.cache.run)
+
+    def listening(self, origin: str) -> None:
+        """Announce a link that logs in once, at the origin of the server."""
+        if self._announce is not None:
+            self._announce(f"{origin}{PAGE_PATH_PREFIX}/login?once={self._codes.offer()}")
 
     def serves(self, method: str, path: str) -> bool:
         """Return whether a request is for the page."""
@@ -86,15 +107,13 @@ class Dashboard:
 
     def _routes(self) -> list[Route | Mount]:
         static = StaticFiles(directory=HERE / "static")
-        pages = [
-            Route(path, self._opened(page))
-            for path, page in {**PAGES, **SWAP_PAGES, **STATEMENT_PAGES, **DEV_PAGES}.items()
-        ]
+        pages = [Route(path, self._opened(page)) for path, page in _ALL_PAGES.items()]
         return [
             Route("/login", self._login, methods=["GET", "POST"]),
             Route("/theme", self._theme, methods=["POST"]),
             Route("/logout", self._opened(self._logout), methods=["POST"]),
             Route("/dev/{action}", self._opened(act), methods=["POST"]),
+            *(Route(path, self._opened(form), methods=["POST"]) for path, form in _FORMS.items()),
             Route("/events", self._opened(self._events)),
             Mount("/static", static),
             *pages,
@@ -115,19 +134,22 @@ class Dashboard:
         return (await self._context.sessions()).read(request.cookies.get(SESSION_COOKIE))
 
     async def _login(self, request: Request) -> Response:
-        if request.method == "GET":
-            return self._login_form(request)
+        if request.method == "GET":  # which a program that looks at links may send, too: it takes no code
+            return self._login_form(request, once=request.query_params.get("once", "")[:MAX_CODE_CHARS])
         require_own_origin(request)
-        fields = await form_of(request)
-        cookie = (await self._context.sessions()).begin(fields.get("token", ""))
+        fields, sessions = await form_of(request), await self._context.sessions()
+        code = fields.get("once")
+        if code is not None and not self._codes.take(code[:MAX_CODE_CHARS]):
+            return self._login_form(request, _BAD_CODE)
+        cookie = sessions.begin(fields.get("token", "")) if code is None else sessions.begin_trusted()
         if cookie is None:
             return self._login_form(request, _BAD_TOKEN)
         answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/", 303)
         _set_cookie(request, answer, SESSION_COOKIE, cookie, SESSION_MAX_AGE_S)
         return answer
 
-    def _login_form(self, request: Request, fault: str = "") -> Response:
-        content = self._context.part("login.html", fault=fault)
+    def _login_form(self, request: Request, fault: str = "", once: str = "") -> Response:
+        content = self._context.part("login.html", fault=fault, once=once)
         status = 403 if fault else 200
         return self._context.views.page(request, "Log in", content, None, status=status)
 

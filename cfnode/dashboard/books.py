@@ -16,7 +16,7 @@ from cfnode.ledger.condition import Condition, condition, spent_by_partner
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
 from cfnode.ledger.open_channels import open_count
-from cfnode.ledger.partners.registry import Partner, listed
+from cfnode.ledger.partners.registry import Partner, listed, require
 from cfnode.ledger.recent_swaps import FailedPayoutLine, SwapNow, failed_payouts, recent_swaps
 
 __all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
@@ -90,6 +90,13 @@ class BookReader:
         partners = (await self.run(lambda: listed(self.database)))[:MAX_PARTNERS]
         spent = await self.read(lambda connection: spent_by_partner(connection, month))
         return [PartnerUse(partner, *spent.get(partner.name, (0, 0))) for partner in partners]
+
+    async def partner(self, name: str) -> PartnerUse:
+        """Return a partner, and this month's use of its budget. Raise LedgerError if it is unknown."""
+        month = datetime.now(UTC).strftime("%Y-%m")
+        partner = await self.run(lambda: require(self.database, name))
+        spent = await self.read(lambda connection: spent_by_partner(connection, month, name))
+        return PartnerUse(partner, *spent.get(name, (0, 0)))
 
 
 def _overview(connection: Any) -> Overview:

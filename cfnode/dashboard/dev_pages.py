@@ -8,16 +8,15 @@ from typing import Final, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from cfnode.core.refusals import read_refusal, refusal_text
 from cfnode.core.safe_text import printable
 from cfnode.dashboard.development import ACTIONS, BadField, perform
-from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
-from cfnode.dashboard.page_context import MESSAGE_COOKIE, PageContext
+from cfnode.dashboard.forms import next_page, own_form
+from cfnode.dashboard.page_context import PageContext
 from cfnode.dashboard.pages import Page
-from cfnode.dashboard.sessions import MESSAGE_MAX_AGE_S, DashboardSession
-from cfnode.dashboard.views import PAGE_PATH_PREFIX
+from cfnode.dashboard.sessions import DashboardSession
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.open_channels import open_channels
 
@@ -49,9 +48,7 @@ async def controls(context: PageContext, request: Request, session: DashboardSes
 
 async def act(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Do what a form requests, and go back to the controls."""
-    require_own_origin(request)
-    fields = await form_of(request)
-    require_own_form(fields, session.csrf)
+    fields = await own_form(request, session)
     _require_dev(context)
     action = request.path_params["action"]
     if action not in ACTIONS:
@@ -60,18 +57,7 @@ async def act(context: PageContext, request: Request, session: DashboardSession)
         text, is_error = await perform(context.watch.node, action, fields), False
     except (BadField, LedgerError) as error:
         text, is_error = _words(error), True
-    answer = RedirectResponse(f"{PAGE_PATH_PREFIX}/dev", 303)
-    cookie = (await context.sessions()).message(text[:400], is_error=is_error)
-    answer.set_cookie(
-        MESSAGE_COOKIE,
-        cookie,
-        MESSAGE_MAX_AGE_S,
-        path=PAGE_PATH_PREFIX,
-        secure=is_secure(request),
-        httponly=True,
-        samesite="strict",
-    )
-    return answer
+    return await next_page(context, request, "dev", text, is_error=is_error)
 
 
 def _words(error: Exception) -> str:

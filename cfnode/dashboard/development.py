@@ -7,11 +7,10 @@ becomes a sentence for the page.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset, units
-from cfnode.core.foreign import ForeignError, decimal_number
+from cfnode.dashboard.amounts import smallest_units
 from cfnode.dashboard.node import RpcNode
 from cfnode.swaps.addresses import repeated_address
 
@@ -20,7 +19,6 @@ __all__ = ["ACTIONS", "BadField", "perform"]
 MAX_NEW_BLOCKS: Final = 100
 MAX_JUMP_S: Final = 30 * 86_400
 MAX_ACTION_FIELD_CHARS: Final = 300
-MAX_AMOUNT_COINS: Final = 10**15
 Fields = Mapping[str, str]
 
 
@@ -132,15 +130,13 @@ def _chain(fields: Fields) -> str:
 
 def _amount(fields: Fields, name: str, decimals: int) -> int:
     """Convert a positive number of whole units to smallest ones. Raise BadField."""
-    text = fields.get(name, "").strip()
     try:
-        value = decimal_number(text) if len(text) <= 40 else Decimal(0)
-    except ForeignError:
-        value = Decimal(0)
-    scaled: Any = value.scaleb(decimals) if 0 < value < MAX_AMOUNT_COINS else Decimal(0)
-    if scaled <= 0 or scaled != int(scaled):
+        amount = smallest_units(fields.get(name, "").strip(), decimals)
+    except ValueError:
+        amount = 0
+    if not amount:
         raise BadField(f"The {name} is a positive number with at most {decimals} digits behind the point.")
-    return int(scaled)
+    return amount
 
 
 def _whole(fields: Fields, name: str, most: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cfnode.core.assets import ASSETS
 from cfnode.dashboard.charts import Chart, stacked
 from cfnode.dashboard.formats import USDC_DECIMALS, asset_name, day_text, short
 from cfnode.ledger.day_totals import STABLE, DayTotal
@@ -35,16 +36,18 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of a period of days."""
+    """Figures of a period of days; `before` are those of the equally long period before it."""
 
     days: int
     total: FigureRow
+    before: FigureRow
     volume: Chart | None
     by_partner_chart: Chart | None
     fees: Chart | None
     earned: Chart | None
     by_day: tuple[FigureRow, ...]
     by_asset: tuple[FigureRow, ...]
+    by_chain: tuple[FigureRow, ...]
     by_partner: tuple[FigureRow, ...]
     by_fee: tuple[FigureRow, ...]
     by_account: tuple[FigureRow, ...]
@@ -67,8 +70,8 @@ def today(totals: Sequence[DayTotal], day: int) -> Today:
     return Today(day, sum(total.count for total in volumes), sum(total.value for total in volumes), earned)
 
 
-def figures(totals: Sequence[DayTotal], span: range) -> Figures:
-    """Return the figures of a span of days, from their totals."""
+def figures(totals: Sequence[DayTotal], span: range, earlier: Sequence[DayTotal] = ()) -> Figures:
+    """Return the figures of a span of days, from their totals; `earlier` are those of the span before it."""
     by_day = _by_day(totals, span)
     fees = [total for total in totals if total.measure == "fee" and total.asset == STABLE]
     volumes = [total for total in totals if total.measure == "volume"]
@@ -77,12 +80,14 @@ def figures(totals: Sequence[DayTotal], span: range) -> Figures:
     return Figures(
         len(span),
         _total(by_day),
+        _total(_by_day(earlier, range(span.start - len(span), span.start))),
         _chart("Swapped a day, in dollars, by asset", volumes, span, _asset, _value),
         _chart("Swapped a day, in dollars, by partner", owners, span, _owner, _value),
         _chart("Fees a day, in dollars, by kind", fees, span, lambda total: total.name, _amount),
         _chart("Commissions a day, in dollars, by account", earned, span, _owner, _amount),
-        tuple(row for row in reversed(by_day) if row.count or row.earned or row.network_fee),
+        tuple(reversed(by_day)),
         _table(totals, ("volume",), _asset),
+        _by_chain(totals),
         _by_partner(totals),
         _table(totals, ("fee",), lambda total: total.name),
         _table(totals, ("earned",), lambda total: total.name),
@@ -126,6 +131,18 @@ def _table(
             row.value += total.value
     ordered = sorted(rows.values(), key=lambda row: (row.value, row.count, row.amount), reverse=True)
     return tuple(ordered[:MAX_TABLE_ROWS])
+
+
+def _by_chain(totals: Iterable[DayTotal]) -> tuple[FigureRow, ...]:
+    """Return a row for the chain of each deposit, the largest first."""
+    rows: dict[str, FigureRow] = {}
+    for total in totals:
+        if total.measure == "volume":
+            chain = ASSETS[total.asset].chain if total.asset in ASSETS else "unknown"
+            row = rows.setdefault(chain, FigureRow(chain))
+            row.count += total.count
+            row.value += total.value
+    return tuple(sorted(rows.values(), key=lambda row: (row.value, row.count), reverse=True))
 
 
 def _by_partner(totals: Iterable[DayTotal]) -> tuple[FigureRow, ...]:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from cfnode.core import ss58
 from cfnode.core.assets import ASSETS
+from cfnode.dashboard.amounts import smallest_units
 from cfnode.ledger.kinds import Owner
 from cfnode.ledger.reports import Period
 from cfnode.ledger.swap_list import SwapFilter
@@ -21,7 +22,9 @@ from cfnode.swaps.journey import REQUEST_STATES, JourneyState
 
 __all__ = ["FIELDS", "FilterForm"]
 
-FIELDS: Final = ("state", "source", "target", "partner", "account", "first", "last", "owner")
+FIELDS: Final = (
+    *("state", "source", "target", "least", "most", "partner", "account", "first", "last", "owner"),
+)
 MAX_FILTER_FIELD_CHARS: Final = 100
 """Maximum characters of a field."""
 ALL_OWNERS: Final = "all"
@@ -48,11 +51,12 @@ class FilterForm:
         texts = {name: text[:MAX_FILTER_FIELD_CHARS] for name, text in stripped.items()}
         values: dict[str, Any] = {}
         for name in FIELDS:
-            if texts[name] and name not in faults:
+            if texts[name] and name in _READERS and name not in faults:
                 try:
                     values[name] = _READERS[name](texts[name])
                 except ValueError as error:
                     faults[name] = str(error)
+        _read_amounts(texts, values, faults)
         if not faults and "first" in values and "last" in values and values["first"] > values["last"]:
             faults["last"] = "This day is before the first one."
         return cls(texts, faults, SwapFilter() if faults else _filter(values))
@@ -72,10 +76,26 @@ class FilterForm:
 def _filter(values: Mapping[str, Any]) -> SwapFilter:
     start, end = values.get("first"), values.get("last")
     period = Period(_ms(start), None if end is None else _ms(end + timedelta(days=1)))
-    names = ("state", "source", "target", "partner", "account")
+    names = ("state", "source", "target", "partner", "account", "least", "most")
     swap_filter = SwapFilter(**{name: values.get(name) for name in names}, period=period)
     owner = values.get("owner", Owner.CUSTOMER)
     return replace(swap_filter, owner=None if owner == ALL_OWNERS else owner)
+
+
+def _read_amounts(texts: Mapping[str, str], values: dict[str, Any], faults: dict[str, str]) -> None:
+    """Add the bounds of the deposit to the values; they count coins of the chosen asset."""
+    for name in ("least", "most"):
+        if not texts[name] or name in faults:
+            continue
+        if "source" not in values:
+            faults[name] = "Choose the asset of the deposit, too."
+            continue
+        try:
+            values[name] = smallest_units(texts[name], ASSETS[values["source"]].decimals)
+        except ValueError as error:
+            faults[name] = str(error)
+    if not faults and "least" in values and "most" in values and values["least"] > values["most"]:
+        faults["most"] = "This amount is below the smallest one."
 
 
 def _ms(day: date | None) -> int | None:

@@ -70,6 +70,11 @@ def dollars(value: int | float | None) -> str:
     return "" if value is None else f"${int(value) / 10**USDC_DECIMALS:,.2f}"
 
 
+def change(now: int, before: int) -> str:
+    """Return by how much a figure has changed, such as `+12 %`; empty if there was none before."""
+    return f"{(now - before) * 100 / before:+,.0f} %" if before else ""
+
+
 def time_text(value: int) -> str:
     """Return a time in Unix ms as `2026-11-25 20:37:29`, UTC."""
     return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -144,6 +149,7 @@ def happening(fact: str) -> str:
 FILTERS: Final[dict[str, Any]] = {
     "about": about,
     "asset": asset_name,
+    "change": change,
     "chunk_price": chunk_price,
     "coins": coins,
     "day": day_text,

@@ -32,6 +32,8 @@ __all__ = ["PAGES", "Page", "before_of", "recover_command"]
 Page = Callable[[PageContext, Request, DashboardSession], Awaitable[Response]]
 LINES_PER_PAGE: Final = 50
 """Number of channels, or payouts, of one page."""
+USUAL_BLOCKS_BEHIND: Final = 50
+"""Blocks (five minutes of them) that may wait to be counted without a note on the page."""
 _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
@@ -59,8 +61,10 @@ async def volumes(context: PageContext, request: Request, session: DashboardSess
         counted = await context.books.read(counted_block)
         span = range(last_day(books) - days + 1, last_day(books) + 1)
         totals = await context.books.read(partial(totals_of, first=span[0], last=span[-1]))
+        earlier = await context.books.read(partial(totals_of, first=span[0] - days, last=span[0] - 1))
         behind = 0 if books is None else books.block - (counted or 0)
-        view = await context.books.run(partial(figures, totals, span))
+        behind = behind if behind > USUAL_BLOCKS_BEHIND else 0
+        view = await context.books.run(partial(figures, totals, span, earlier))
         return context.part("figures.html", view=view, periods=PERIODS_DAYS, behind=behind)
 
     title = "Volumes and fees"
@@ -137,15 +141,6 @@ def _network(context: PageContext) -> str:
     return f"--network {name} " if name in TEST_NETS else ""
 
 
-async def partners(context: PageContext, request: Request, session: DashboardSession) -> Response:
-    """Return the page of partners, and what is left of their budgets."""
-
-    async def make() -> str:
-        return context.part("partners.html", view=await context.books.partners())
-
-    return await context.respond(request, session, "Partners", make, name="partners")
-
-
 async def health(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the page of the node, and of the books against the chain."""
 
@@ -186,6 +181,5 @@ PAGES: Final[dict[str, Page]] = {
     "/channels/{chain}/{number}": channel,
     "/channels/{chain}/{number}/code.svg": qr_code,
     "/payouts": payouts,
-    "/partners": partners,
     "/health": health,
 }

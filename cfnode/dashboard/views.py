@@ -28,6 +28,7 @@ PAGES: Final = (
     ("channels", "Channels"),
     ("payouts", "Payouts"),
     ("partners", "Partners"),
+    ("webhooks", "Webhooks"),
     ("statements", "Statements"),
     ("health", "Health"),
 )

@@ -77,6 +77,9 @@ def write_blocks(
         if outbox.concerns(rows):
             waiting.insert()
             outbox.note(block.number, now, rows)
+        if passing := outbox.passing(block, rows):
+            waiting.insert()
+            outbox.note_expired(block.number, now, passing)
     waiting.insert()
     note_heights(connection, written)
     announce(connection, written[-1].number)

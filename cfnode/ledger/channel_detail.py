@@ -9,9 +9,11 @@ from sqlalchemy import Connection, select
 
 from cfnode.ledger import schema
 from cfnode.ledger.heights import heights
+from cfnode.ledger.partners.channels import reference_of
 from cfnode.ledger.search import ChannelLine, channel_lines
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.swap_list import with_times
+from cfnode.ledger.webhooks.history import DeliveryLine, lines_of_channel
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
 
@@ -41,7 +43,8 @@ class ChannelDetail:
     """Everything that the books have of a channel but its swaps, the newest deposit first.
 
     `left_ms` is the time to its end by the usual block times, None for a channel that takes no deposits any
-    more. `expected` is the amount that the swap service's user announced.
+    more. `expected` is the amount that the swap service's user announced, `reference` the partner's
+    own one.
     """
 
     line: ChannelLine
@@ -56,7 +59,9 @@ class ChannelDetail:
     retry_blocks: int | None
     has_message: bool
     expected: int | None
+    reference: str | None
     deposits: tuple[ChannelDeposit, ...]
+    deliveries: tuple[DeliveryLine, ...]
 
 
 def channel_detail(connection: Connection, channel: ChannelId) -> ChannelDetail | None:
@@ -74,7 +79,9 @@ def channel_detail(connection: Connection, channel: ChannelId) -> ChannelDetail 
         _left_ms(connection, row),
         **{name: row[name] for name in (*terms, *more_terms)},
         expected=SwapEvents(connection).expected(channel),
+        reference=reference_of(connection, channel),
         deposits=_deposits(connection, channel),
+        deliveries=tuple(lines_of_channel(connection, str(channel))),
     )
 
 

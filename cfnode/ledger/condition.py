@@ -92,13 +92,17 @@ def _checked(connection: Connection, text: str | None) -> ChainComparison | None
     return ChainComparison(block, checked_at, compared, count, differences)
 
 
-def spent_by_partner(connection: Connection, month: str) -> dict[str, tuple[int, int]]:
-    """Return by partner the cost and the number of its channels of a month (`2026-11`).
+def spent_by_partner(
+    connection: Connection, month: str, partner: str | None = None
+) -> dict[str, tuple[int, int]]:
+    """Return by partner the cost and the number of its channels of a month (`2026-11`); of one, or of all.
 
     Costs are in smallest units of FLIP; channels that are being opened count.
     """
     table = partner_channels.c
     sums = exact_sum(table.cost, connection.dialect.name)
     query = select(table.partner, func.count(), *sums).where(table.month == month, table.state != "released")
+    if partner is not None:
+        query = query.where(table.partner == partner)
     rows = connection.execute(query.group_by(table.partner))
-    return {partner: (whole(parts), count) for partner, count, *parts in rows}
+    return {name: (whole(parts), count) for name, count, *parts in rows}

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from cfnode.ledger import schema
 from cfnode.ledger.decoding import DecodedBlock
 
-__all__ = ["heights", "note_heights"]
+__all__ = ["heights", "note_heights", "witnessed_in"]
 
 HEIGHTS_ROW: Final = "heights"
 _PALLET: Final = "ChainTracking"
@@ -49,6 +49,13 @@ def note_heights(connection: Connection, blocks: Sequence[DecodedBlock]) -> None
         connection.execute(_CHANGE, {"heights": value})
     else:
         connection.execute(insert(schema.ledger), {"name": HEIGHTS_ROW, "value": value})
+
+
+def witnessed_in(block: DecodedBlock) -> dict[str, int]:
+    """Return the heights by foreign chain that a block witnesses."""
+    witnessed: dict[str, int] = {}
+    _add_witnessed(witnessed, block)
+    return witnessed
 
 
 def _add_witnessed(heights_by_chain: dict[str, int], block: DecodedBlock) -> None:

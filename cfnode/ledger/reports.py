@@ -24,6 +24,7 @@ __all__ = [
     "REPORTS",
     "PayoutFact",
     "Period",
+    "channel_records",
     "channel_text",
     "payout_facts",
     "related",
@@ -96,7 +97,8 @@ def channel_text(chain: str, number: int | None, opened: int | None) -> str | No
     return None if number is None or opened is None else str(ChannelId(chain, number, opened))
 
 
-def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+def channel_records(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    """Yield the records of rows of `channels`, which have their times."""
     chains = {row["chain"] for row in rows}
     deposits = related(connection, schema.deposits, "channel", [row["channel"] for row in rows], chains)
     shared = ("block", "time", "kind", "chain", "channel", "account", "address", "source", "target")
@@ -323,7 +325,7 @@ def _unread(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 
 REPORTS: Final[dict[str, tuple[Table, Callable[[Connection, list[Record]], Iterator[Record]]]]] = {
     "swaps": (schema.requests, _swaps),
-    "channels": (schema.channels, _channels),
+    "channels": (schema.channels, channel_records),
     "fees": (schema.fees, _fees),
     "commissions": (schema.commissions, _commissions),
     "payouts": (schema.payouts, _payouts),

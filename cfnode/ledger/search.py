@@ -1,8 +1,9 @@
 """Search of the books for swaps and channels, by anything that a customer or a partner has of them.
 
 A term is tried as the id of a channel, as the number of a swap request or of a chunk, as an address of a
-deposit or a payout on each chain, as an account, as a transaction on each chain, and as the Idempotency-Key
-of a partner's request. Each is looked up by an index, and gives at most `MAX_MATCHES`, the newest ones.
+deposit or a payout on each chain, as an account, as a transaction on each chain, and as a partner's own
+reference, the Idempotency-Key of its request. Each is looked up by an index, and gives at most `MAX_MATCHES`,
+the newest ones.
 """
 
 from __future__ import annotations
@@ -194,13 +195,14 @@ class _TermSearch:
     def add_key(self, key: str) -> None:
         """Add the channels of the partners' requests with an Idempotency-Key."""
         request, opened = partner_requests.c, partner_channels.c
-        query = select(request.partner, request.state, opened.chain, opened.channel, opened.opened)
-        query = query.join(partner_channels, opened.id == request.reservation, isouter=True)
-        for row in self._connection.execute(query.where(request.key == key).limit(MAX_MATCHES)):
-            if row.opened is not None:
-                self.add_channels([ChannelId(row.chain, row.channel, row.opened)])
-            else:
-                self._waiting.append(PartnerRequest(row.partner, row.state))
+        channels = select(opened.chain, opened.channel, opened.opened)
+        channels = channels.where(opened.reference == key, opened.opened.is_not(None))
+        newest = channels.order_by(opened.opened.desc()).limit(MAX_MATCHES)
+        self.add_channels(ChannelId(*row) for row in self._connection.execute(newest))
+        waiting = select(request.partner, request.state).where(request.key == key, request.state != "opened")
+        self._waiting += [
+            PartnerRequest(*row) for row in self._connection.execute(waiting.limit(MAX_MATCHES))
+        ]
 
     def _rows(self, table: Table, *conditions: Any) -> list[Record]:
         """Return the newest rows that fit, one more than are returned in the end."""

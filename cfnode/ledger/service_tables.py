@@ -13,10 +13,12 @@ from cfnode.ledger.columns import amount, metadata, number, text
 
 __all__ = [
     "NAMES",
+    "attempts",
     "changes",
     "day_totals",
     "deliveries",
     "partner_channels",
+    "partner_days",
     "partner_requests",
     "partners",
     "webhooks",
@@ -30,39 +32,69 @@ webhooks = Table(
     text("secret", 60),
     text("account", 60, null=True),
     number("created_at"),
+    text("old_secret", 60, null=True),
+    number("old_until", null=True),
+    number("failing_since", null=True),
+    number("disabled_at", null=True),
 )
-"""Receivers of webhooks; `secret` signs their deliveries. With an `account` a receiver gets only the swaps in
-which that account has a share."""
+"""Receivers of webhooks; `secret` signs their deliveries, and until `old_until` also the secret before it.
+With an `account` a receiver gets only what concerns that account. `failing_since` is the first failure since
+a delivery was accepted; from `disabled_at` on nothing is sent. Times are the clock's, Unix ms."""
 
 changes = Table(
     "changes",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     number("block"),
-    number("request"),
+    number("event", null=True),
+    text("type", 20),
+    text("subject", 80),
+    number("request", null=True),
+    text("account", 60, null=True),
     text("state", 20),
     text("body"),
     Index("changes_by_request", "request", "id"),
+    Index("changes_by_subject", "subject", "id"),
 )
-"""Changes of swaps' states, in the order in which they were written; `body` is the JSON that is delivered."""
+"""Changes that receivers of webhooks get, in the order in which they were written: of the state of a swap, of
+a deposit, or of a channel. `body` is the JSON that is delivered. Changes of one `subject` (a channel with its
+swaps, or a swap without a channel) are delivered in order. `event` is that of a deposit's or a channel's
+fact in its block, `account` the one that it concerns."""
 
 deliveries = Table(
     "deliveries",
     metadata,
     Column("webhook", String(20), primary_key=True),
     Column("change", BigInteger, primary_key=True, autoincrement=False),
-    number("request"),
+    text("subject", 80),
     text("state", 10),
     number("attempts"),
     number("first_at", null=True),
     number("next_at"),
     number("ended_at", null=True),
     text("error", 200, null=True),
-    Index("deliveries_by_state_next_at", "state", "next_at"),
-    Index("deliveries_by_webhook_request", "webhook", "request", "state"),
+    Index("deliveries_by_webhook_next_at", "webhook", "state", "next_at"),
+    Index("deliveries_by_webhook_subject", "webhook", "subject", "state"),
+    Index("deliveries_by_webhook_state", "webhook", "state", "change"),
 )
 """Deliveries of changes to webhooks; `state` is pending, delivered, or expired (after a day of attempts).
 Times are the clock's, Unix ms; `next_at` is when the next attempt may begin."""
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("webhook", String(20), primary_key=True),
+    Column("change", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    number("at"),
+    number("took_ms"),
+    number("status", null=True),
+    text("error", 200, null=True),
+    text("answer", null=True),
+    Index("attempts_by_webhook_at", "webhook", "at"),
+)
+"""Attempts to deliver, of the last weeks: when each began (Unix ms), how long it took, the answer's status,
+why it failed, and the beginning of an answer that did not accept."""
 
 partners = Table(
     "partners",
@@ -79,12 +111,16 @@ partners = Table(
     amount("budget", null=True),
     number("created_at"),
     number("revoked_at", null=True),
+    text("old_key_id", 12, null=True),
+    text("old_key_hash", 64, null=True),
+    number("old_until", null=True),
     Index("partners_by_key_id", "key_id", unique=True),
+    Index("partners_by_old_key_id", "old_key_id"),
 )
-"""Partners, with the id and the SHA-256 hash of their key. The affiliate gets `affiliate_bps` besides the
-commission. `assets`: names with commas, NULL for all. `rate`: requests a minute; `full_at`: when all of them
-are free again, Unix microseconds. `budget`: for the opening costs of a month, in smallest units of FLIP.
-Other times are Unix ms."""
+"""Partners, with the id and the SHA-256 hash of their key, and until `old_until` of the one before. The
+affiliate gets `affiliate_bps` besides the commission. `assets`: names with commas, NULL for all. `rate`:
+requests a minute; `full_at`: when all of them are free again, Unix microseconds. `budget`: for the opening
+costs of a month, in smallest units of FLIP. Other times are Unix ms."""
 
 partner_channels = Table(
     "partner_channels",
@@ -99,11 +135,14 @@ partner_channels = Table(
     number("opened", null=True),
     number("at"),
     text("answer", null=True),
+    text("reference", 200, null=True),
     Index("partner_channels_by_partner_month", "partner", "month"),
     Index("partner_channels_by_chain_channel", "chain", "channel"),
+    Index("partner_channels_by_reference", "reference"),
 )
 """Channels of partners and what they cost; `state` is reserved (being opened), opened, or released. `opened`
-is the block of the channel's opening. `answer` is the JSON that the partner got for an opened one."""
+is the block of the channel's opening. `answer` is the JSON that the partner got for an opened one.
+`reference` is the Idempotency-Key of the partner's request, which stays when the request is deleted."""
 
 partner_requests = Table(
     "partner_requests",
@@ -126,6 +165,16 @@ sending, opened, or unknown (sent, and no answer came). `owner` is the process t
 counts `beats` meanwhile; `reservation` is a row of `partner_channels`. `block` is a best block of the
 broker's node from before the request was sent. `at` is the database's clock, Unix ms."""
 
+partner_days = Table(
+    "partner_days",
+    metadata,
+    Column("partner", String(64), primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("code", String(40), primary_key=True),
+    number("count"),
+)
+"""Requests of partners of the last months, by day (since 1970, UTC) and code: `ok`, or that of the error."""
+
 day_totals = Table(
     "day_totals",
     metadata,
@@ -142,6 +191,6 @@ day_totals = Table(
 more of them than an amount."""
 
 NAMES: Final = (
-    *("webhooks", "changes", "deliveries", "partners", "partner_channels", "partner_requests"),
-    "day_totals",
+    *("webhooks", "changes", "deliveries", "attempts", "partners", "partner_channels", "partner_requests"),
+    *("partner_days", "day_totals"),
 )

@@ -16,6 +16,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import times_of
 from cfnode.ledger.day_totals import STABLE
+from cfnode.ledger.partners.channels import reference_of
 from cfnode.ledger.recent_swaps import (
     FailedPayoutLine,
     SwapNow,
@@ -25,11 +26,12 @@ from cfnode.ledger.recent_swaps import (
 )
 from cfnode.ledger.reports import PayoutFact, payout_facts, related
 from cfnode.ledger.search import ChannelLine, channel_lines
-from cfnode.ledger.service_tables import changes, deliveries, webhooks
 from cfnode.ledger.swap_list import with_times
+from cfnode.ledger.webhooks.history import DeliveryLine, lines_of_swap
 from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.journey import V2_STATES, JourneyState
 
-__all__ = ["ChunkFact", "Delivery", "Happening", "Sum", "SwapDetail", "SwapPayout", "swap_detail"]
+__all__ = ["ChunkFact", "Happening", "Sum", "SwapDetail", "SwapPayout", "swap_detail"]
 
 MAX_DETAIL_ROWS: Final = 200
 """Maximum chunks, deposits, payouts, and deliveries that are returned."""
@@ -101,21 +103,12 @@ class SwapPayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """Delivery of a change of the swap's state to a webhook. Times are the clock's, Unix ms."""
-
-    webhook: str
-    url: str
-    change: str
-    state: str
-    attempts: int
-    ended_at: int | None
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class SwapDetail:
-    """Everything that the books have of a swap; `chunk_rows` is the number of all chunks' rows."""
+    """Everything that the books have of a swap; `chunk_rows` is the number of all chunks' rows.
+
+    `value` is that of the executed chunks, in smallest units of USDC; `took_ms` the time from the deposit to
+    the end, None before it; `reference` is the partner's own one.
+    """
 
     swap: SwapNow
     kind: str
@@ -123,6 +116,9 @@ class SwapDetail:
     refund_address: str | None
     chunk_interval: int | None
     channel: ChannelLine | None
+    reference: str | None
+    value: int
+    took_ms: int | None
     journey: tuple[Happening, ...]
     chunks: tuple[ChunkFact, ...]
     chunk_rows: int
@@ -130,7 +126,7 @@ class SwapDetail:
     commissions: tuple[Sum, ...]
     payouts: tuple[SwapPayout, ...]
     failed: tuple[FailedPayoutLine, ...]
-    deliveries: tuple[Delivery, ...]
+    deliveries: tuple[DeliveryLine, ...]
 
 
 def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
@@ -143,6 +139,7 @@ def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
     (swap,) = swaps_now(connection, [request])
     paid = _of(connection, schema.payouts, number)
     facts = payout_facts(connection, paid)
+    journey = tuple(_journey(connection, request, paid))
     chunks = schema.swaps.c
     is_listed = and_(chunks.request == number, chunks.state != "scheduled")
     return SwapDetail(
@@ -152,14 +149,17 @@ def swap_detail(connection: Connection, number: int) -> SwapDetail | None:
         request["refund_address"],
         request["chunk_interval"],
         _channel(connection, request),
-        tuple(_journey(connection, request, paid)),
+        None if request["opened"] is None else reference_of(connection, _channel_id(request)),
+        _value(connection, request),
+        _took_ms(journey, swap.state),
+        journey,
         tuple(_chunks(connection, is_listed)),
         connection.execute(select(func.count()).select_from(schema.swaps).where(is_listed)).scalar_one(),
         _sums(connection, schema.fees, schema.fees.c.kind, number),
         _sums(connection, schema.commissions, schema.commissions.c.account, number),
         tuple(_payouts(paid, facts)),
         (*failed_payouts_of(connection, paid), *aborted_payouts(connection, paid, facts)),
-        tuple(_deliveries(connection, number)),
+        tuple(lines_of_swap(connection, number)),
     )
 
 
@@ -170,11 +170,34 @@ def _of(connection: Connection, table: Any, number: int) -> list[Record]:
     return with_times(connection, rows)
 
 
+def _value(connection: Connection, request: Record) -> int:
+    """Return the value of the executed chunks, as `ChunkFact.value` has that of each."""
+    chunk = schema.swaps.c
+    column = chunk.intermediate
+    if STABLE in (request["source"], request["target"]):
+        column = chunk.input if request["source"] == STABLE else chunk.output
+    sums = exact_sum(column, connection.dialect.name)
+    query = select(*sums).where(chunk.request == request["request"], chunk.state == "executed")
+    return whole(connection.execute(query).one())
+
+
+def _took_ms(journey: tuple[Happening, ...], state: JourneyState) -> int | None:
+    """Return the time from the deposit to the last step of a swap that has ended well; None for another."""
+    began = [step.time for step in journey if step.what == "requested" or step.what.startswith("deposit.")]
+    if V2_STATES[state] != "COMPLETED" or not began:
+        return None
+    return max(step.time for step in journey) - min(began)
+
+
 def _channel(connection: Connection, request: Record) -> ChannelLine | None:
     if request["opened"] is None:
         return None
-    lines = channel_lines(connection, [ChannelId(request["chain"], request["channel"], request["opened"])])
+    lines = channel_lines(connection, [_channel_id(request)])
     return lines[0] if lines else None
+
+
+def _channel_id(request: Record) -> ChannelId:
+    return ChannelId(request["chain"], request["channel"], request["opened"])
 
 
 # Journey
@@ -261,23 +284,3 @@ def _payouts(paid: list[Record], facts: Mapping[tuple[int, int], PayoutFact]) ->
         if row["state"] == "scheduled" and (row["chain"], row["egress"]) in invalid:
             continue  # its outcome follows
         yield SwapPayout(**{name: row[name] for name in names}, fact=facts[row["block"], row["event"]])
-
-
-def _deliveries(connection: Connection, number: int) -> Iterator[Delivery]:
-    """Yield the deliveries of a swap's changes, in the order of these, to the webhooks that there are."""
-    query = (
-        select(
-            webhooks.c.id,
-            webhooks.c.url,
-            changes.c.state.label("change"),
-            *(deliveries.c[name] for name in ("state", "attempts", "ended_at", "error")),
-        )
-        .select_from(changes)
-        .join(webhooks, webhooks.c.id.is_not(None))
-        .join(deliveries, and_(deliveries.c.webhook == webhooks.c.id, deliveries.c.change == changes.c.id))
-        .where(changes.c.request == number)
-        .order_by(changes.c.id, webhooks.c.id)
-        .limit(MAX_DETAIL_ROWS)
-    )
-    for row in connection.execute(query):
-        yield Delivery(*row)

@@ -50,7 +50,8 @@ class SwapFilter:
     """Conditions of swaps; None takes all.
 
     The state is one of `REQUEST_STATES`. Assets are variant names, `account` is the broker (SS58), or that of
-    a swap of its own balance. With a `channel` only the swaps of its deposits count.
+    a swap of its own balance. With a `channel` only the swaps of its deposits count. `least` and `most` bound
+    the deposit, in smallest units of its asset.
     """
 
     state: JourneyState | None = None
@@ -61,6 +62,8 @@ class SwapFilter:
     owner: Owner | None = None
     period: Period = _EVER
     channel: ChannelId | None = None
+    least: int | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,10 @@ def _far(swap_filter: SwapFilter) -> list[ColumnElement[bool]]:
         conditions.append(_request.source == swap_filter.source)
     if swap_filter.target is not None:
         conditions.append(_request.target == swap_filter.target)
+    if swap_filter.least is not None:
+        conditions.append(_request.amount >= swap_filter.least)
+    if swap_filter.most is not None:
+        conditions.append(_request.amount <= swap_filter.most)
     if swap_filter.partner is not None:
         conditions.append(exists().where(is_at(_request), partner_channels.c.partner == swap_filter.partner))
     if swap_filter.state is not None:

@@ -52,6 +52,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "guide/swap-service.md",
             "guide/partners.md",
             "guide/webhooks.md",
+            "guide/webhook-receivers.md",
             "guide/web-page.md",
         ),
         "Liquidity": ("guide/liquidity-provider.md", "guide/market-maker.md"),

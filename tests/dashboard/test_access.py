@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from cfnode.dashboard import sessions as sessions_module
 from cfnode.dashboard.guard import MAX_FORM_BYTES, is_secure
+from cfnode.dashboard.once import OneTimeCodes
 from cfnode.dashboard.sessions import Sessions
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_key import service_key
@@ -18,7 +19,7 @@ from tests.dashboard.visiting import BASE, TOKEN, OfficialNode, token, tokens, v
 PATHS = (
     "/", "/figures", "/swaps", "/swaps/1", "/channels", "/channels/1-Ethereum-1", "/channels/Ethereum/1",
     "/channels/Ethereum/1/code.svg", "/find?term=1", "/payouts", "/partners", "/health", "/dev", "/blocks",
-    "/blocks/1", "/events",
+    "/blocks/1", "/events", "/partners/x", "/webhooks", "/webhooks/wh_1", "/webhooks/wh_1/1",
 )  # fmt: skip
 
 
@@ -29,7 +30,14 @@ async def test_nothing_is_shown_without_a_session(books: Database) -> None:
             answer = await guest.get(path)
             assert (answer.status_code, answer.headers["location"]) == (303, "/web/login"), path
             assert answer.content == b""
-        for path in ("/dev/blocks", "/logout"):
+        for path in (
+            "/dev/blocks",
+            "/logout",
+            "/partners",
+            "/partners/x/remove",
+            "/webhooks",
+            "/webhooks/x/remove",
+        ):
             assert (await guest.post(path, {"count": "1"})).status_code == 303
         assert (await guest.get("/login")).status_code == 200
         assert (await guest.client.get("/")).headers["location"] == "/web/"
@@ -80,6 +88,42 @@ async def test_any_other_token_opens_nothing(books: Database, presented: str) ->
         assert "Access denied: this token is not in the group admin." in answer.text
         assert "set-cookie" not in answer.headers
         assert (await guest.get("/")).status_code == 303
+
+
+async def test_a_printed_link_logs_in_once(empty: Database) -> None:
+    """By its button: a program that only looks at the link takes nothing; nor does another page."""
+    links: list[str] = []
+    with visitor(empty, announce=links.append) as (page, guest):
+        page.listening(BASE)
+        (link,) = links
+        code = link.removeprefix(f"{BASE}/web/login?once=")
+        for _ in range(2):
+            answer = await guest.client.get(link)
+            assert (answer.status_code, f'value="{code}"' in answer.text) == (200, True)
+            assert "set-cookie" not in answer.headers
+        elsewhere = await guest.post("/login", {"once": code}, origin="https://elsewhere.example")
+        assert elsewhere.status_code == 403
+        for wrong in ("", "x", code[:-1], code + "x", "é" * 600):
+            answer = await guest.post("/login", {"once": wrong, "token": TOKEN})
+            assert (answer.status_code, "This link was used already" in answer.text) == (403, True), wrong
+        assert (await guest.post("/login", {"once": code})).status_code == 303
+        assert (await guest.get("/partners")).status_code == 200
+        again = await guest.post("/login", {"once": code})
+        assert again.status_code == 403
+
+
+def test_a_code_ends_after_ten_minutes_and_the_oldest_of_many() -> None:
+    """However often a service offers one."""
+    now = 0.0
+    codes = OneTimeCodes(lambda: now)
+    first, second = codes.offer(), codes.offer()
+    now = 599.0
+    assert codes.take(first)
+    assert not codes.take(first)
+    now = 600.0
+    assert not codes.take(second)
+    many = [codes.offer() for _ in range(20)]
+    assert [codes.take(code) for code in many] == [False] * 4 + [True] * 16
 
 
 async def test_a_session_ends_with_its_token(books: Database) -> None:

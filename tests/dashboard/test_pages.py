@@ -11,10 +11,11 @@ from sqlalchemy import insert, select, update
 
 from cfnode.core.chain_time import duration_text
 from cfnode.dashboard.charts import MAX_SERIES, stacked
-from cfnode.dashboard.formats import about, asset_name, coins, dollars, exact, percent, place, short
+from cfnode.dashboard.figures import figures
+from cfnode.dashboard.formats import about, asset_name, change, coins, dollars, exact, percent, place, short
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
-from cfnode.ledger.day_totals import totals_of
+from cfnode.ledger.day_totals import DayTotal, totals_of
 from cfnode.ledger.open_channels import open_channels
 from cfnode.ledger.partners.registry import Partner, add
 from cfnode.swaps.checksums import checksum_text
@@ -65,6 +66,35 @@ async def test_the_figures_are_those_of_the_totals(books: Database) -> None:
         assert page.count("<svg") == 4
         for path in ("/figures?days=0", "/figures?days=1000000", "/figures?days=x", "/figures?days="):
             assert (await guest.get(path)).status_code == 404
+
+
+def test_figures_are_compared_with_the_period_before_and_have_each_day() -> None:
+    """Days without a swap are rows, too; a figure that was zero before has no change in percent."""
+    totals = [
+        DayTotal(10, "volume", "", "Eth", 2, 5, 300),
+        DayTotal(12, "volume", "", "ArbEth", 1, 5, 900),
+        DayTotal(12, "volume", "", "Usdc", 1, 5, 100),
+    ]
+    view = figures(totals, range(10, 13), [DayTotal(9, "volume", "", "Btc", 1, 1, 1_000)])
+    assert [(row.name, row.count) for row in view.by_day] == [
+        ("1970-01-13", 2), ("1970-01-12", 0), ("1970-01-11", 2),
+    ]  # fmt: skip
+    assert (view.total.value, view.before.value, view.before.earned) == (1_300, 1_000, 0)
+    assert [(row.name, row.count, row.value) for row in view.by_chain] == [
+        ("Arbitrum", 1, 900), ("Ethereum", 3, 400),
+    ]  # fmt: skip
+    assert [change(*pair) for pair in ((1_300, 1_000), (0, 10), (5, 0), (10**9, 1))] == [
+        "+30 %", "-100 %", "", "+99,999,999,900 %",
+    ]  # fmt: skip
+
+
+async def test_a_period_says_what_it_is_compared_with(books: Database) -> None:
+    """And nothing of blocks that are being counted, while only a few are."""
+    with visitor(books) as (_, guest):
+        await guest.log_in()
+        text = await text_of(guest, "/figures?days=7")
+        assert "nothing in the 7 days before" in text
+        assert "not counted yet" not in text
 
 
 async def test_an_open_channel_has_its_time_left_and_its_code(books: Database) -> None:
@@ -174,7 +204,7 @@ async def test_empty_books_have_every_page(empty: Database) -> None:
     """Serve each page over empty books, and say that they are empty."""
     with visitor(empty) as (_, guest):
         await guest.log_in()
-        for path in ("/", "/figures", "/channels", "/payouts", "/partners", "/health"):
+        for path in ("/", "/figures", "/channels", "/payouts", "/partners", "/webhooks", "/health"):
             assert (await guest.get(path)).status_code == 200, path
         assert "The books are empty" in await text_of(guest, "/health")
 
@@ -248,11 +278,11 @@ async def test_a_page_is_made_once_for_a_block_and_again_for_the_next(empty: Dat
     """Make a page once a block: a change within the block appears with the next one."""
     with visitor(empty) as (page, guest):
         await guest.log_in()
-        await guest.get("/partners")
-        add(empty, Partner("late", 0))
-        assert "late" not in (await guest.get("/partners")).text
+        await guest.get("/payouts")
+        _write_hostile_books(empty)
+        assert HOSTILE not in unescape((await guest.get("/payouts")).text)
         page._context.pulse.block = 2
-        assert "late" in (await guest.get("/partners")).text
+        assert HOSTILE in unescape((await guest.get("/payouts")).text)
 
 
 async def test_a_missing_gap_difference_and_unread_event_are_shown(empty: Database) -> None:

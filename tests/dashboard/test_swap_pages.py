@@ -116,7 +116,8 @@ async def test_any_term_is_only_text(books: Database, term: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["state", "source", "target", "partner", "account", "first", "last", "owner"]
+    "name",
+    ["state", "source", "target", "least", "most", "partner", "account", "first", "last", "owner"],
 )
 @pytest.mark.parametrize("text", [HOSTILE, SQL, "x" * 10_000, "a\0b", "9" * 60])
 async def test_any_filter_is_only_text(books: Database, name: str, text: str) -> None:
@@ -175,6 +176,10 @@ async def test_the_list_has_what_the_filter_takes_on_all_its_pages(
             customer for customer in customers if (customer["source"], customer["target"]) == ("Eth", "Btc")
         ]
         assert await listed_at(guest, source="Eth", target="Btc", account=day.broker) == numbers(own)
+        ether = [customer for customer in customers if customer["source"] == "Eth"]
+        most = max(record["input"] for record in ether)
+        large = [record for record in ether if record["input"] == most]
+        assert await listed_at(guest, source="Eth", least=str(most / 10**18)) == numbers(large)
         assert await listed_at(guest, last="1999-12-31") == []
         assert await listed_at(guest, first="1999-12-31", last="2999-12-31") == numbers(customers)
 
@@ -201,6 +206,14 @@ def test_fields_are_read_into_a_filter() -> None:
         state=form.wanted.state, partner="shop", owner=Owner.CUSTOMER, period=period
     )
     assert form.wanted.state == "paid"
+    bounds = FilterForm.read({"source": "Btc", "least": "0.5", "most": " 2 "})
+    assert (bounds.wanted.least, bounds.wanted.most) == (50_000_000, 200_000_000)
+    assert FilterForm.read({"least": "1"}).faults == {"least": "Choose the asset of the deposit, too."}
+    for text in ("-1", "1e99", "nan", "0.000000001", "1,5"):
+        fault = "Write a number with at most 8 digits behind the point."
+        assert FilterForm.read({"source": "Btc", "most": text}).faults == {"most": fault}, text
+    turned = FilterForm.read({"source": "Btc", "least": "2", "most": "1"})
+    assert turned.faults == {"most": "This amount is below the smallest one."}
     late = FilterForm.read({"first": "2026-11-26", "last": "2026-11-25"})
     assert late.faults == {"last": "This day is before the first one."}
 
@@ -245,7 +258,7 @@ async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) 
             })  # fmt: skip
         connection.execute(insert(schema.metadata.tables["partner_channels"]), {
             "id": "a", "partner": "wallet", "month": "2026-11", "state": "opened", "cost": 1,
-            "chain": "Ethereum", "channel": 2, "opened": 1, "at": 1,
+            "chain": "Ethereum", "channel": 2, "opened": 1, "at": 1, "reference": HOSTILE,
         })  # fmt: skip
     with visitor(empty) as (_, guest):
         await guest.log_in()
@@ -253,6 +266,9 @@ async def test_partners_are_offered_and_their_swaps_are_listed(empty: Database) 
         assert await listed_at(guest, partner="wallet") == [2]
         assert await listed_at(guest, partner="walle") == []
         assert "wallet" in await text_of(guest, "/swaps/2")
+        page = (await guest.get("/swaps/2")).text
+        assert HOSTILE in unescape(page)
+        assert "<script>alert" not in page
 
 
 @pytest.mark.parametrize(

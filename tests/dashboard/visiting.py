@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +107,11 @@ class Visitor:
 
     async def csrf(self) -> str:
         """Return the number that forms need."""
-        match = _CSRF.search((await self.get("/")).text)
+        return await self.csrf_of("/")
+
+    async def csrf_of(self, path: str) -> str:
+        """Return the number that forms need, from the page at a path."""
+        match = _CSRF.search((await self.get(path)).text)
         assert match is not None
         return match[1]
 
@@ -121,10 +125,13 @@ class Connection:
 
 @contextmanager
 def visitor(
-    database: Database, node: Any = None, source: TokenSource = tokens
+    database: Database,
+    node: Any = None,
+    source: TokenSource = tokens,
+    announce: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[Dashboard, Visitor]]:
     """Yield a page and a visitor who has not logged in."""
-    page = Dashboard(database, OfficialNode() if node is None else node, source)
+    page = Dashboard(database, OfficialNode() if node is None else node, source, announce)
     connection = Connection(MemoryBudgets().begin(lambda: None))
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,6 +9,7 @@ import shlex
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,8 +25,11 @@ import trio
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner, add
 from cfnode.ledger.reports import Period, report
+from cfnode.ledger.webhooks import queue
+from cfnode.ledger.webhooks import registry as webhooks
 from cfnode.testing import DevChain, running_node
 from tests.conftest import PEERS, ROOT
 from tests.documentation import block
@@ -47,6 +51,7 @@ PATIENCE_S = 60.0
 TAB, ENTER = "\ue004", "\ue007"
 PAGES = (
     *("", "swaps", "swaps?state=x&first=soon", "find?term=x", "figures", "channels", "payouts", "partners"),
+    *("partners/green-wallet", "webhooks"),
     *("statements", "statements/file?period=x", "health", "dev", "blocks", "blocks/30"),
 )
 ETHER = 10**18
@@ -118,7 +123,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     ):
         play(node.url, chain)
         database = Database(url)
+        database.migrate()
+        webhook, _ = webhooks.add(database, "http://127.0.0.1:9/hooks")
         trio.run(lambda: Follower(Source(node.url, first=1), Books(database)).run(once=True))
+        for claim in queue.claimed(database, webhook, time.time_ns() // 1_000_000, 1_000, 2):
+            refused = queue.Attempt(503, "answered 503", "down for maintenance", 87)
+            queue.mark(database, claim, refused, time.time_ns() // 1_000_000, 3_600_000)
         add(database, Partner("green-wallet", 15, budget=200 * ETHER))
         add(database, Partner("harbour-exchange", 25, assets=frozenset({"Btc", "Eth", "Usdc"})))
         port = free_port()
@@ -240,15 +250,17 @@ def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str)
 
 
 def _details(site: Site) -> list[str]:
-    """Return the pages of the swap whose payout failed, and of its channel."""
+    """Return the pages of the swap whose payout failed, of its channel, of a webhook, and of a delivery."""
     swap = next(record for record in report(site.database, "swaps", Period()) if record["state"] == "failed")
-    return [f"swaps/{swap['request']}", f"channels/{swap['channel_id']}"]
+    (hook,) = rows(site.database, "webhooks")
+    hooks = [f"webhooks/{hook['id']}", f"webhooks/{hook['id']}/1"]
+    return [f"swaps/{swap['request']}", f"channels/{swap['channel_id']}", *hooks]
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_a_customers_transaction_leads_to_the_swap(site: Site, size: tuple[int, int]) -> None:
     """Find the swap by a customer's transaction, with the command that recovers it."""
-    (path, _), transactions = _details(site), rows(site.database, "deposits")
+    (path, *_), transactions = _details(site), rows(site.database, "deposits")
     number = int(path.partition("/")[2])
     transaction = next(
         transaction["transaction"] for transaction in transactions if transaction["request"] == number
@@ -279,6 +291,46 @@ def test_the_list_is_filtered_and_paged_by_its_form(site: Site) -> None:
     assert site.ask("document.documentElement.scrollWidth") <= PHONE[0]
     site.open("swaps")
     keep_picture(site, "swaps")
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_webhook_is_tested_and_its_delivery_is_read(site: Site, size: tuple[int, int]) -> None:
+    """By the buttons of its page; no secret is on it."""
+    (hook,) = rows(site.database, "webhooks")
+    site.browser.prefer("light")
+    site.open(f"webhooks/{hook['id']}", size)
+    button = "document.querySelector(\"form[action$='/test'] button\")"
+    site.ask(f"setTimeout(() => {button}.click(), 0) && 1")
+    site.until("document.querySelector('[role=status]') !== null")
+    assert "is a test" in site.ask("document.querySelector('[role=status]').textContent")
+    assert "webhook.test" in site.ask("document.getElementById('deliveries').textContent")
+    assert "whsec_" not in site.ask("document.documentElement.outerHTML")
+    if size == WIDE:
+        keep_picture(site, "webhook")
+    assert site.ask("document.documentElement.scrollWidth") <= size[0]
+    site.open(f"webhooks/{hook['id']}/1", size)
+    assert "down for maintenance" in site.ask("document.getElementById('delivery').textContent")
+    if size == WIDE:
+        keep_picture(site, "delivery")
+    assert site.ask("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_a_partner_is_added_on_a_phone(site: Site) -> None:
+    """The form with a fault keeps what was typed; the key is on one page only."""
+    site.open("partners", PHONE)
+    site.ask("document.getElementById('name').value = 'lagoon wallet'")
+    send = "document.querySelector(\"form[action$='/partners'] button\")"
+    site.ask(f"setTimeout(() => {send}.click(), 0) && 1")
+    site.until("document.querySelector('[aria-invalid]') !== null")
+    assert site.ask("document.getElementById('name').value") == "lagoon wallet"
+    site.ask("document.getElementById('name').value = 'lagoon'")
+    site.ask(f"setTimeout(() => {send}.click(), 0) && 1")
+    site.until("document.getElementById('secret-text') !== null")
+    key = site.ask("document.getElementById('secret-text').textContent")
+    assert isinstance(authorize(site.database, key), Partner)
+    assert site.ask("document.documentElement.scrollWidth") <= PHONE[0]
+    site.open("partners/lagoon", PHONE)
+    assert key not in site.ask("document.documentElement.outerHTML")
 
 
 def test_the_theme_is_chosen_by_its_buttons(site: Site) -> None:

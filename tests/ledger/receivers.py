@@ -46,7 +46,7 @@ class Receiver:
         states: dict[int, list[str]] = {}
         seen_ids = set()
         for delivery in self.received:
-            if delivery.id not in seen_ids:
+            if delivery.id not in seen_ids and delivery.change["type"] == "swap.state":
                 seen_ids.add(delivery.id)
                 states.setdefault(delivery.change["request"], []).append(delivery.change["state"])
         return states

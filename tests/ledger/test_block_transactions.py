@@ -74,7 +74,7 @@ def contents(database: Database) -> dict[str, list[dict[str, Any]]]:
     hooks = {row["id"]: place for place, row in enumerate(tables.pop("webhooks"))}
     tables["deliveries"] = sorted(
         (row | {"webhook": row["webhook"] in hooks, "next_at": 0} for row in tables["deliveries"]),
-        key=lambda row: (row["change"], row["request"]),
+        key=lambda row: (row["change"], row["webhook"]),
     )
     return tables
 

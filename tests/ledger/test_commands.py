@@ -88,6 +88,10 @@ def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> N
     assert swaps("--state", "PAID") == [swap for swap in known if swap["state"] == "paid"] != []
     own = [swap for swap in known if (swap["source"], swap["target"]) == ("Eth", "Btc")]
     assert swaps("--source", "eth", "--target", "Bitcoin/BTC", "--account", day.broker) == own != []
+    ether = [swap for swap in known if swap["source"] == "Eth"]
+    for flag, sign in (("--least", 1), ("--most", -1)):
+        taken = [swap for swap in ether if sign * int(swap["input"]) >= sign * 10**18]
+        assert swaps("--source", "eth", flag, "1") == taken != []
     customers, chains = swaps("--owner", "customer"), swaps("--owner", "chain")
     assert all(customer["kind"].startswith("Regular") for customer in customers)
     assert len(customers) + len(chains) == len(known)
@@ -125,6 +129,8 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
         (("show", "swaps", "--from", "yesterday"), 2, "not a day or time: write 2026-01-31"),
         (("show", "swaps", "--account", "cF123"), 2, "is not an account"),
         (("show", "swaps", "--csv", "--json"), 2, "exclude each other"),
+        (("show", "swaps", "--least", "1"), 2, "--least counts coins of --source: give it, too"),
+        (("show", "fees", "--most", "1"), 2, "--most applies only to the report swaps"),
         (("show", "swaps", "--state", "moon"), 2, "Choose from swapping, scheduled"),
         (("show", "swaps", "--source", "Moon"), 2, "Moon"),
         (("show", "fees", "--state", "paid"), 2, "--state applies only to the report swaps"),

@@ -15,7 +15,7 @@ from cfnode.ledger.heights import heights
 from cfnode.ledger.recent_swaps import failed_payouts
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
-from cfnode.ledger.swap_detail import Delivery, Sum, SwapDetail, swap_detail
+from cfnode.ledger.swap_detail import Sum, SwapDetail, swap_detail
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
 from tests.ledger.conftest import MakeDatabase, books_of_day
@@ -102,14 +102,17 @@ async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_data
         connection.execute(insert(webhooks), {"id": "wh_1", "url": "https://shop.example", "secret": "s",
                                               "created_at": 1})  # fmt: skip
         for change, request, state in ((1, number, "swapping"), (2, number, "paid"), (3, number + 1, "paid")):
-            about = {"id": change, "block": 1, "request": request, "state": state, "body": "{}"}
+            subject = f"swap-{request}"
+            about = {"id": change, "block": 1, "request": request, "state": state, "body": "{}",
+                     "type": "swap.state", "subject": subject}  # fmt: skip
             connection.execute(insert(changes), about)
-            sent = {"change": change, "request": request, "state": "delivered", "attempts": change}
+            sent = {"change": change, "subject": subject, "state": "delivered", "attempts": change}
             connection.execute(insert(deliveries), shared | sent)
-    assert details(database, number).deliveries == (
-        Delivery("wh_1", "https://shop.example", "swapping", "delivered", 1, None, None),
-        Delivery("wh_1", "https://shop.example", "paid", "delivered", 2, None, None),
-    )
+    sent_lines = details(database, number).deliveries
+    assert [(line.id, line.url, line.title, line.state, line.attempts) for line in sent_lines] == [
+        ("wh_1.1", "https://shop.example", "swap.swapping", "delivered", 1),
+        ("wh_1.2", "https://shop.example", "swap.paid", "delivered", 2),
+    ]
 
 
 async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: MakeDatabase) -> None:

@@ -275,4 +275,5 @@ async def test_deliveries_of_a_wrong_clock_are_sent_when_it_is_right(
     (claim,) = queue.claimed(database, webhook, now - behind, 1_000, 1)
     (again,) = queue.claimed(database, webhook, now + 2_000, 1_000, 1)
     assert again.change == claim.change
-    assert queue.mark(database, again, "answered 500", now + 3_000, 5_000) == "pending"
+    failed = queue.Attempt(500, "answered 500")
+    assert queue.mark(database, again, failed, now + 3_000, 5_000).state == "pending"

@@ -158,6 +158,13 @@ def test_the_guide(tmp_path: Path) -> None:
     assert key not in out
     code, _, err = run(*statement.split()[1:], "--database", url)
     assert (code, "the books are empty" in err) == (1, True)
+    change, rotation, usage, removal = block(GUIDE, "cfnode ledger partner change").splitlines()
+    assert run(*change.split()[1:], "--database", url)[0] == 0
+    terms = registry.require(Database(url), "wallet")
+    assert (terms.commission_bps, terms.rate, terms.budget) == (20, 300, None)
+    rotated = run(*rotation.split()[1:], "--database", url)[1].strip()
+    assert isinstance(authorize(Database(url), rotated), Partner)
+    assert run(*usage.split()[1:], "--database", url)[0] == 0
     assert run(*revoking.split()[1:], "--database", url)[0] == 0
     assert authorize(Database(url), key) == Refusal("revoked")
     _, table, _ = run("ledger", "partner", "list", "--database", url)
@@ -170,3 +177,5 @@ def test_the_guide(tmp_path: Path) -> None:
     ):
         code, _, err = run("ledger", "partner", *line, "--database", url)
         assert (code in (1, 2), words in err) == (True, True), err
+    kept = run(*removal.split()[1:], "--database", url)[1].strip()
+    assert kept == registry.listed(Database(url))[0].name == f"wallet~{rotated.split('_')[1]}"

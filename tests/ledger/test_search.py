@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base58
 import pytest
+from alembic import command
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import insert, text
+from sqlalchemy import delete, insert, text
 
 from cfnode.core.addresses.bitcoin import NETWORKS
 from cfnode.ledger import schema
 from cfnode.ledger import search as search_module
-from cfnode.ledger.database import Database
+from cfnode.ledger.database import Database, _alembic
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.search import MAX_TERM_CHARACTERS, SearchResult, search_books
 from cfnode.ledger.service_tables import partner_channels, partner_requests
@@ -113,6 +114,35 @@ async def test_a_key_that_two_partners_share_finds_both_channels(make_database: 
     assert search(database, "Order-7").count == 0
 
 
+async def test_a_reference_finds_the_channel_when_its_request_is_forgotten(
+    make_database: MakeDatabase,
+) -> None:
+    """Requests are deleted after a week, and the references of their channels stay."""
+    database = make_database()
+    database.migrate()
+    _write_requests(database)
+    with database.writing() as connection:
+        connection.execute(delete(partner_requests))
+    found = search(database, "order-7")
+    assert ([channel.partner for channel in found.channels], found.requests) == (["two", "one"], [])
+
+
+def test_channels_of_older_books_get_their_references(make_database: MakeDatabase) -> None:
+    """They are those of the requests that are not deleted yet."""
+    database, config = make_database(), _alembic()
+    with database.writing() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0013_strangers_swaps")
+        for name in ("kept", "old"):
+            values = {"id": name, "partner": "one", "month": "2026-11", "state": "opened", "cost": 1, "at": 1}
+            connection.execute(insert(partner_channels), values)
+        request = {"partner": "one", "key": "order-7", "digest": "", "state": "opened", "owner": "x"}
+        connection.execute(insert(partner_requests), request | {"beats": 0, "reservation": "kept", "at": 1})
+    database.migrate()
+    references = {row["id"]: row["reference"] for row in rows(database, "partner_channels")}
+    assert references == {"kept": "order-7", "old": None}
+
+
 def _write_requests(database: Database) -> None:
     block = {"number": 1, "hash": "0x1", "parent": "0x0", "time": 1, "spec_version": 1, "events": 9}
     with database.writing() as connection:
@@ -122,7 +152,8 @@ def _write_requests(database: Database) -> None:
         ):
             is_open = state == "opened"
             channel = {"chain": "Ethereum", "channel": number, "opened": 1} if is_open else {}
-            shared = {"id": partner, "partner": partner, "month": "2026-11", "cost": 1, "at": 1}
+            shared = {"id": partner, "partner": partner, "month": "2026-11", "cost": 1, "at": 1,
+                      "reference": "order-7"}  # fmt: skip
             connection.execute(
                 insert(partner_channels), {**shared, **channel, "state": state if is_open else "reserved"}
             )
@@ -149,7 +180,8 @@ async def test_matches_are_bounded_and_the_newest(
     ("table", "column"),
     [("channels", "address"), ("channels", "destination"), ("requests", "destination"),
      ("requests", "refund_address"), ("deposits", "transaction"), ("outcomes", "transaction"),
-     ("requests", "request"), ("swaps", "swap"), ("partner_requests", "key")],
+     ("requests", "request"), ("swaps", "swap"), ("partner_requests", "key"),
+     ("partner_channels", "reference")],
 )  # fmt: skip
 def test_each_search_has_its_index(make_database: MakeDatabase, table: str, column: str) -> None:
     database = make_database()

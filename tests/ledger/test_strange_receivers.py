@@ -13,9 +13,10 @@ from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.webhooks import registry
 from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
 from cfnode.ledger.webhooks.registry import Chosen
+from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.ledger.receivers import receiving
-from tests.support.ledger.webhooks import by_swap, changes, left, noted
+from tests.support.ledger.webhooks import by_swap, left, noted
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.world
@@ -97,7 +98,7 @@ async def test_strange_receivers(day: Day, tmp_path: Path) -> None:
         assert str(errors_by_id[identity]).startswith("no answer (Network error: ")
     assert errors_by_id[ids[5]] == "no answer within 0.4 s"
     for identity in ids[3:]:
-        assert left(database, identity) == len(changes(database))
+        assert left(database, identity) == len(rows(database, "changes"))
     # A receiver that has answered 200 and kept nothing gets all again by command.
-    assert registry.replay(database, ids[1], Chosen(start=0, end=2**45)) == len(changes(database))
-    assert left(database, ids[1]) == len(changes(database))
+    assert registry.replay(database, ids[1], Chosen(start=0, end=2**45)) == len(rows(database, "changes"))
+    assert left(database, ids[1]) == len(rows(database, "changes"))

@@ -112,6 +112,16 @@ async def test_pages_and_records_are_those_of_the_report(
             wanted,
             lambda record, terms=terms: (record["source"], record["target"], record["account"]) == terms,
         )
+    amounts = sorted(record["input"] for record in report(database, "swaps", Period()))
+    middle = amounts[len(amounts) // 2]
+    for least, most in ((middle, None), (None, middle), (middle, middle), (2**128 - 1, None), (0, 0)):
+        same(
+            database,
+            SwapFilter(least=least, most=most),
+            lambda record, least=least, most=most: (
+                (least or 0) <= record["input"] <= (2**128 if most is None else most)
+            ),
+        )
     for owner in Owner:
         is_ours = owner is Owner.CUSTOMER
         assert same(

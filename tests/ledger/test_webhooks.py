@@ -6,7 +6,6 @@ import base64
 import hashlib
 import hmac
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -30,10 +29,10 @@ from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import webhooks
 from cfnode.ledger.webhooks import queue, registry
 from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
+from cfnode.ledger.webhooks.queue import Attempt
 from cfnode.ledger.webhooks.registry import Chosen
 from tests import process
 from tests.conftest import ROOT
-from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
@@ -43,10 +42,10 @@ from tests.lengths import repeats
 from tests.support.cli.commands import run
 from tests.support.ledger.books import followed, url_of
 from tests.support.ledger.webhooks import NOWHERE, by_swap, changes, left, noted
-from tests.support.ports import listens
-from tests.support.waiting import until, wait_until
+from tests.support.waiting import until
 
 GUIDE = "docs/guide/webhooks.md"
+RECEIVERS = "docs/guide/webhook-receivers.md"
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)
 WAIT_S = 60
 PATIENT = replace(FAST, limit_s=10 * WAIT_S, lease_s=20 * WAIT_S)
@@ -61,20 +60,20 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
     affiliates, _ = registry.add(database, NOWHERE, day.affiliate)
     await noted(database, day, NOWHERE)
     own = {row["request"] for row in rows(database, "shares") if row["account"] == day.affiliate}
-    its = {row["request"] for row in rows(database, "deliveries") if row["webhook"] == affiliates}
+    requests = {row["id"]: row["request"] for row in rows(database, "changes")}
+    its = {requests[row["change"]] for row in rows(database, "deliveries") if row["webhook"] == affiliates}
     assert its == own
     assert len(own) == 1 < len(by_swap(database))
     stored_changes = rows(database, "changes")
     assert {change["state"] for change in stored_changes} >= {"swapping", "paid", "failed"}
-    for change in stored_changes:
+    swap_changes = [change for change in stored_changes if change["type"] == "swap.state"]
+    for change in swap_changes:
         body = json.loads(change["body"])
         assert (body["request"], body["state"]) == (change["request"], change["state"])
         assert body["swap"]["input"].isdigit()
     for number in range(day.head, 0, -repeats(1, 12)):
         Books(database).go_back(number + 1)
-        newest = {
-            change["request"]: change["state"] for change in stored_changes if change["block"] <= number
-        }
+        newest = {change["request"]: change["state"] for change in swap_changes if change["block"] <= number}
         books = {record["request"]: record["state"] for record in report(database, "swaps", Period())}
         assert books == newest, number
     await followed(database, Source(day.url, first=1))
@@ -146,7 +145,9 @@ async def test_bad_receivers_do_not_disturb_others(
         expected = by_swap(database)
         for receiver in (good, failing):
             assert receiver.states() == expected
-        assert [delivery.id.split(".")[0] for delivery in good.received] == [ids[2]] * len(changes(database))
+        assert [delivery.id.split(".")[0] for delivery in good.received] == [ids[2]] * len(
+            rows(database, "changes")
+        )
         assert len(failing.attempts) == len(failing.received) + 3
         assert len(cut_off) > 0
         assert redirecting.received == hanging.received == []
@@ -154,7 +155,7 @@ async def test_bad_receivers_do_not_disturb_others(
             left(database, ids[0])
             == left(database, ids[1])
             == left(database, ids[5])
-            == len(changes(database))
+            == len(rows(database, "changes"))
         )
         errors = errors_of(database)
         assert errors[ids[0]] == f"no answer within {PATIENT.limit_s:g} s"
@@ -196,7 +197,7 @@ async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDat
         )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 3
-    assert len(receiver.received) > len(changes(database))  # some came twice
+    assert len(receiver.received) > len(rows(database, "changes"))  # some came twice
     assert receiver.states() == by_swap(database)
     assert {row["state"] for row in rows(database, "deliveries")} == {"delivered"}
 
@@ -205,33 +206,36 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
     database = make_database()
     (webhook,) = await noted(database, day, NOWHERE)
     now, pace, attempts = rows(database, "deliveries")[-1]["next_at"], Pace(), 0
+    noted_changes = rows(database, "changes")
     request = changes(database)[0][0]
-    states = by_swap(database)[request]
+    subject = next(row["subject"] for row in noted_changes if row["request"] == request)
+    own = [row["id"] for row in noted_changes if row["subject"] == subject]
+    states = [row["id"] for row in noted_changes if row["request"] == request]
     first = queue.claimed(database, webhook, now, 1_000, 100)
-    oldest = {row["request"]: row["id"] for row in reversed(rows(database, "changes"))}
+    oldest = {row["subject"]: row["id"] for row in reversed(noted_changes)}
     assert sorted(claim.change for claim in first) == sorted(oldest.values())
     assert queue.claimed(database, webhook, now + 999, 1_000, 100) == []
-    (claim,) = [claim for claim in first if json.loads(claim.body)["request"] == request]
+    (claim,) = [claim for claim in first if claim.change == own[0]]
     state, start = "pending", now
     while state == "pending":
         attempts += 1
         pause = int(pace.pause_s(attempts) * 1000)
-        state = queue.mark(database, claim, "answered 500", now, pause)
+        state = queue.mark(database, claim, Attempt(500, "answered 500"), now, pause).state
         now += pause
         if state == "pending":
             (claim,) = queue.claimed(database, webhook, now, 1_000, 1)
     assert state == "expired"
     claims = queue.claimed(database, webhook, now, 1_000, 100)
-    (claim,) = [claim for claim in claims if json.loads(claim.body)["request"] == request]
+    (claim,) = [claim for claim in claims if claim.change in own]
     assert 86_400_000 <= now - start < 86_400_000 + 2 * 3_600_000
     assert 20 < attempts < 40
-    assert json.loads(claim.body)["state"] == states[1]  # the next one is not lost
+    assert claim.change == own[1]  # the next one is not lost
     assert registry.listed(database)[0].expired == 1
     assert registry.replay(database, webhook, Chosen()) == 1
     assert registry.listed(database)[0].expired == 0
     other, _ = registry.add(database, NOWHERE)
     assert registry.replay(database, other, Chosen(request=request)) == len(states)
-    assert registry.replay(database, other, Chosen(start=0, end=2**45)) == len(changes(database))
+    assert registry.replay(database, other, Chosen(start=0, end=2**45)) == len(rows(database, "changes"))
     assert registry.replay(database, other, Chosen(end=0)) == 0
     registry.remove(database, webhook)
     assert {row["webhook"] for row in rows(database, "deliveries")} == {other}
@@ -259,66 +263,6 @@ async def _sent(database: Database, day: Day, webhook: str) -> None:
     with trio.fail_after(WAIT_S):
         await until(lambda: (tip := Books(database).tip()) is not None and tip.number == day.head)
         await until(lambda: not left(database, webhook))
-
-
-@pytest.mark.world
-def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
-    url = sqlite_url(tmp_path / "books.sqlite")
-    database = Database(url)
-    database.migrate()
-    program = tmp_path / "receiver.py"
-    port = "8085"
-    with receiving() as unused:  # a free port
-        free = unused.url.split(":")[2].split("/")[0]
-    program.write_text(block(GUIDE, "import base64").replace(port, free))
-    commands = block(GUIDE, "cfnode ledger webhook add http://127.0.0.1:8085/").splitlines()
-    added = next(command for command in commands if "webhook add" in command).replace(port, free)
-    code, out, err = run(*added.split()[1:], "--database", url)
-    assert (code, "it is not printed again" in err) == (0, True), err
-    webhook, secret = re.findall(r"\S+$", out, re.MULTILINE)
-    assert (tmp_path / "books.sqlite").stat().st_mode & 0o077 == 0
-    environment = {"WEBHOOK_SECRET": secret}
-    with subprocess.Popen(
-        [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, text=True
-    ) as receiver:
-        try:
-            wait_until(lambda: listens(int(free)))
-            line = ("ledger", "run", "--node", day.url, "--database", url, "--first-block", "1", "--once")
-            code, _, err = run(*line)
-            assert code == 0, err
-            code, out, _ = run("ledger", "webhook", "list", "--database", url, "--json")
-            (listed,) = json.loads(out)
-            assert (listed["delivered"], listed["pending"], listed["error"]) == (
-                len(changes(database)),
-                0,
-                None,
-            )
-            assert secret not in out + run("ledger", "webhook", "list", "--database", url)[1]
-            lines = block(GUIDE, "cfnode ledger webhook list").replace("wh_0123456789ab", webhook)
-            lines = lines.replace("--to 2026-11-02", "--to 2100-01-01").replace("2026-11-01", "2020-01-01")
-            _, expired, again, removal = (
-                (*line.split()[1:], "--database", url) for line in lines.splitlines()
-            )
-            assert run(*expired)[1] == "0 deliveries to send\n"
-            assert run(*again)[1] == f"{listed['delivered']} deliveries to send\n"
-            trio.run(_drained, database, webhook)
-            assert run(*removal)[0] == 0
-            assert run("ledger", "webhook", "list", "--database", url)[2] == "no webhooks\n"
-        finally:
-            receiver.terminate()
-        printed = [tuple(line.split()) for line in receiver.communicate()[0].splitlines()]
-    assert len(printed) == len(changes(database))  # replayed ones have the ids that it knows
-    assert {int(request) for request, _ in printed} == set(by_swap(database))
-    for request, states in by_swap(database).items():
-        assert [state for number, state in printed if int(number) == request] == states
-
-
-async def _drained(database: Database, webhook: str) -> None:
-    with trio.fail_after(WAIT_S):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(Deliverer(database, FAST).run)
-            await until(lambda: not left(database, webhook))
-            nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(

@@ -346,17 +346,19 @@ def test_each_client_stands_each_hostile_answer(client: str, answer: str, tmp_pa
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_a_delivery_of_a_webhook_stands_each_hostile_answer(answer: str, tmp_path: Path) -> None:
-    """Its answer's status is all that counts, and its body is not read."""
+    """Its answer's status is all that counts, and of its body at most a kilobyte is read."""
     from cfnode.clients.http import AsyncHttpClient
 
     deliverer = Deliverer(Database(sqlite_url(tmp_path / "books.sqlite")), Pace(limit_s=LIMIT_S))
     with answering(answer) as server:
-        claim = Claim("wh_1", 1, f"{server.url}/", new_secret(), b"{}", 1, 0)
+        claim = Claim("wh_1", 1, f"{server.url}/", (new_secret(),), b"{}", 1, 0)
         before = reset_peak()
-        error = await deliverer._send(AsyncHttpClient("cfnode", is_direct=True), claim)
+        attempt = await deliverer._send(AsyncHttpClient("cfnode", is_direct=True), claim)
+        error = attempt.error
         assert peak() - before < MAX_MORE
         assert set(server.paths) == {"/"}
     assert error is None or (error.isprintable() and len(error) < 300)
+    assert attempt.answer.isprintable() and len(attempt.answer) <= 1_024
     assert (error is None) is (answer not in ("redirect", "silence", "endless head", "another protocol"))
 
 

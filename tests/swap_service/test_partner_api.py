@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -15,12 +16,14 @@ import pytest
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import DatabaseError
 from cfnode.ledger.partners import access, idempotency, registry
+from cfnode.ledger.partners.usage import usage_of
 from cfnode.ledger.statements import CalendarPeriod, LedgerStatement, Line
 from cfnode.swap_service.live_network.partner_api import schema
 from cfnode.swap_service.live_network.partner_api.operations import OPERATIONS
 from cfnode.swap_service.live_network.partner_api.problems import CODES
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.support.waiting import wait_until
 from tests.swap_service.live import HTTP, Service
 from tests.swap_service.partners import (
     BITCOIN,
@@ -137,6 +140,23 @@ LINE = Line(**MEMBERS | {"line": "fee", "kind": "network", "asset": "Usdc", "cur
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
+def test_requests_are_counted_by_the_code_of_their_answer(books: Database, service: Service) -> None:
+    """Within seconds, also those that the rate refuses; requests without a partner's key count for none."""
+    slow, other = Api.of(service.url, books, rate=2), Api.of(service.url, books)
+    for _ in range(3):
+        slow.get("/v1/statement", month=MONTH)
+    assert code_of(other.get("/v1/swaps/1-Ethereum-999")) == (404, "not_found")
+    HTTP.get(service.url + "/v1/statement", headers={"authorization": "Bearer x"})
+
+    def used(api: Api) -> list[tuple[int, dict[str, int]]]:
+        with books.reading() as connection:
+            uses = usage_of(connection, api.name, 2, int(time.time()) // 86_400)
+        return [(use.requests, use.errors) for use in uses]
+
+    wait_until(lambda: used(slow) == [(3, {"rate_limited": 1})])
+    wait_until(lambda: used(other) == [(1, {"not_found": 1})])
+
+
 def test_a_statement_comes_while_it_is_read_and_is_broken_off_if_the_books_fail(
     books: Database, service: Service, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:

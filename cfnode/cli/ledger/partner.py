@@ -18,6 +18,7 @@ from cfnode.ledger.times import time_text
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
+    from cfnode.ledger.database import Database
     from cfnode.ledger.partners.registry import Partner
 
 __all__ = ["partner"]
@@ -113,19 +114,24 @@ def add(
 @json_lines_option
 def list_(database: str | None, as_json: bool, as_lines: bool) -> None:
     """List the partners with their terms; `spent` is what the channels of this month cost, in FLIP."""
-    from datetime import UTC, datetime
-
     with opened(database) as books:
         from cfnode.ledger.partners import registry
-        from cfnode.ledger.partners.access import spent
 
         books.require()
-        month = datetime.now(UTC).strftime("%Y-%m")
-        records = [_record(terms, spent(books, terms.name, month)) for terms in registry.listed(books)]
+        records = [_record(terms, _spent_now(books, terms.name)) for terms in registry.listed(books)]
     if as_json or as_lines:
         print_list(records, as_lines=as_lines)
         return
     print_table(_COLUMNS, map(_row, records), "no partners")
+
+
+def _spent_now(books: Database, name: str) -> int:
+    """Return the cost of a partner's channels of this month, in smallest units of FLIP."""
+    from datetime import UTC, datetime
+
+    from cfnode.ledger.partners.access import spent
+
+    return spent(books, name, datetime.now(UTC).strftime("%Y-%m"))
 
 
 _COLUMNS = (
@@ -138,6 +144,7 @@ _COLUMNS = (
     "budget",
     "spent",
     "revoked",
+    "old key until",
 )
 
 
@@ -154,6 +161,7 @@ def _record(terms: Partner, spent: int) -> dict[str, Any]:
         "spent": str(spent),
         "budgetAsset": _BUDGET_ASSET,
         "revoked": None if terms.revoked_at is None else time_text(terms.revoked_at),
+        "oldKeyUntil": None if terms.old_until is None else time_text(terms.old_until),
     }
 
 
@@ -180,3 +188,152 @@ def revoke(name: str, database: str | None, as_json: bool) -> None:
         registry.revoke(books, name)
     if as_json:
         print_json({"name": name, "revoked": True})
+
+
+@partner.command()
+@click.argument("name")
+@database_option
+@click.option(
+    "--commission", type=WholeNumber(0, 1_000), metavar="BPS", help="New commission, in basis points."
+)
+@click.option("--affiliate", type=AccountId(), metavar="ACCOUNT", help="New affiliate account.")
+@click.option(
+    "--affiliate-commission",
+    type=WholeNumber(1, 1_000),
+    metavar="BPS",
+    help="New commission of the affiliate.",
+)
+@click.option("--no-affiliate", is_flag=True, help="Without an affiliate from now on.")
+@click.option(
+    "--asset",
+    "assets",
+    type=AssetName(),
+    multiple=True,
+    metavar="ASSET",
+    help="Asset of a new list (repeatable).",
+)
+@click.option("--all-assets", is_flag=True, help="All assets from now on.")
+@click.option(
+    "--rate", type=WholeNumber(1, 60_000), metavar="NUMBER", help="New number of requests a minute."
+)
+@click.option("--budget", type=Units(), metavar="FLIP", help="New budget of a month.")
+@click.option("--no-budget", is_flag=True, help="Without a limit from now on.")
+@json_option
+def change(
+    name: str,
+    database: str | None,
+    commission: int | None,
+    affiliate: str | None,
+    affiliate_commission: int | None,
+    no_affiliate: bool,
+    assets: tuple[Any, ...],
+    all_assets: bool,
+    rate: int | None,
+    budget: Decimal | None,
+    no_budget: bool,
+    as_json: bool,
+) -> None:
+    """Change terms of the partner NAME, from its next request on. Terms without an option stay."""
+    given = {
+        "commission_bps": commission,
+        "affiliate": affiliate,
+        "affiliate_bps": affiliate_commission,
+        "assets": frozenset(asset.name for asset in assets) or None,
+        "rate": rate,
+        "budget": None if budget is None else atoms(budget, 18, "--budget"),
+    }
+    terms: dict[str, Any] = {term: value for term, value in given.items() if value is not None}
+    for flag, is_set, ended in (
+        ("--no-affiliate", no_affiliate, {"affiliate": None, "affiliate_bps": 0}),
+        ("--all-assets", all_assets, {"assets": None}),
+        ("--no-budget", no_budget, {"budget": None}),
+    ):
+        if is_set and ended.keys() & terms.keys():
+            raise CommandFailure(f"{flag} excludes a new value: give one of them", ExitCode.USAGE)
+        terms |= ended if is_set else {}
+    if not terms:
+        raise CommandFailure("name at least one term to change", ExitCode.USAGE)
+    with opened(database) as books:
+        from cfnode.ledger.partners import registry
+
+        books.require()
+        try:
+            changed = registry.change(books, name, **terms)
+        except ValueError as error:
+            raise CommandFailure(str(error), ExitCode.USAGE) from None
+        record = _record(changed, _spent_now(books, name))
+    if as_json:
+        print_json(record)
+    else:
+        print_table(_COLUMNS, [_row(record)], "")
+
+
+@partner.command()
+@click.argument("name")
+@database_option
+@click.option("--at-once", is_flag=True, help="End the old key at once. Default: both are valid for a day.")
+@json_option
+def rotate(name: str, database: str | None, at_once: bool, as_json: bool) -> None:
+    """Give the partner NAME a new API key, and print it, once. For a day the old one is valid, too."""
+    with opened(database) as books:
+        from cfnode.ledger.partners import registry
+
+        books.require()
+        key = registry.rotate(books, name, keeps_old=not at_once)
+    if as_json:
+        print_json({"name": name, "key": key})
+    else:
+        click.echo(key)
+        click.echo("Keep the key: it is not printed again.", err=True)
+
+
+@partner.command()
+@click.argument("name")
+@database_option
+@json_option
+def remove(name: str, database: str | None, as_json: bool) -> None:
+    """End the partner NAME, and free the name; print the name under which its channels stay in the books."""
+    with opened(database) as books:
+        from cfnode.ledger.partners import registry
+
+        books.require()
+        kept = registry.remove(books, name)
+    if as_json:
+        print_json({"name": name, "kept": kept})
+    else:
+        click.echo(kept)
+
+
+@partner.command()
+@click.argument("name")
+@database_option
+@click.option(
+    "--days", type=WholeNumber(1, 90), metavar="NUMBER", default=7, show_default=True, help="Last days."
+)
+@json_option
+@json_lines_option
+def usage(name: str, database: str | None, days: int, as_json: bool, as_lines: bool) -> None:
+    """Print the requests of the partner NAME by day (UTC), and the errors that it got, by code."""
+    import time
+
+    with opened(database) as books:
+        from cfnode.ledger.partners import registry
+        from cfnode.ledger.partners.usage import usage_of
+
+        books.require()
+        registry.require(books, name)
+        with books.reading() as connection:
+            uses = usage_of(connection, name, days, int(time.time()) // 86_400)
+    records = [
+        {"day": time_text(use.day * 86_400_000)[:10], "requests": use.requests, "errors": use.errors}
+        for use in uses
+    ]
+    if as_json or as_lines:
+        print_list(records, as_lines=as_lines)
+        return
+    texts = (", ".join(f"{code} {count}" for code, count in use.errors.items()) for use in uses)
+    rows = (
+        [str(record["day"]), str(record["requests"]), text]
+        for record, text in zip(records, texts, strict=True)
+    )
+    print_table(("day", "requests", "errors"), rows, "no requests")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from cfnode.cli.ledger.options import Moment, database_option, opened
 from cfnode.cli.options import json_lines_option, json_option
 from cfnode.cli.output import print_list
 from cfnode.cli.tables import print_command, print_table
-from cfnode.cli.values import AccountId, AssetName, OneOf
+from cfnode.cli.values import AccountId, AssetName, OneOf, Units, atoms
 from cfnode.ledger.kinds import Owner
 from cfnode.ledger.times import time_text
 from cfnode.swaps.journey import REQUEST_STATES, JourneyState
@@ -59,6 +60,12 @@ COLUMNS = {
 @click.option("--state", type=OneOf(REQUEST_STATES), metavar="STATE", help="Only swaps in this state.")
 @click.option("--source", type=AssetName(), metavar="ASSET", help="Only swaps from this asset.")
 @click.option("--target", type=AssetName(), metavar="ASSET", help="Only swaps to this asset.")
+@click.option(
+    "--least", type=Units(), metavar="AMOUNT", help="Only deposits of this many coins of --source, or more."
+)
+@click.option(
+    "--most", type=Units(), metavar="AMOUNT", help="Only deposits of this many coins of --source, or fewer."
+)
 @click.option("--partner", metavar="NAME", help="Only swaps of this partner's channels.")
 @click.option(
     "--owner",
@@ -81,12 +88,14 @@ def show(
     state: str | None,
     source: ForeignAsset | None,
     target: ForeignAsset | None,
+    least: Decimal | None,
+    most: Decimal | None,
     partner: str | None,
     owner: str | None,
 ) -> None:
     """Print a REPORT of the books: swaps, channels, fees, commissions, payouts or unread.
 
-    --state, --source, --target, --partner and --owner are for swaps.
+    --state, --source, --target, --least, --most, --partner and --owner are for swaps.
 
     A table has whole units of the assets. JSON and CSV have amounts in smallest units, as digits, and times
     as ISO 8601.
@@ -100,11 +109,18 @@ def show(
         "state": state,
         "source": source,
         "target": target,
+        "least": least,
+        "most": most,
         "partner": partner,
         "owner": owner,
     }
     if what != "swaps" and (wrong := [f"--{name}" for name, value in filters.items() if value is not None]):
         raise CommandFailure(f"{wrong[0]} applies only to the report swaps: leave it out", ExitCode.USAGE)
+    for name in ("least", "most"):
+        if filters[name] is not None:
+            if source is None:
+                raise CommandFailure(f"--{name} counts coins of --source: give it, too", ExitCode.USAGE)
+            filters[name] = atoms(filters[name], source.decimals, f"--{name}")
     with opened(database) as books:
         from cfnode.ledger.reports import Period, report
         from cfnode.ledger.unread import unread_kinds
@@ -144,6 +160,8 @@ def _swaps(
         "state": JourneyState,
         "source": _name,
         "target": _name,
+        "least": int,
+        "most": int,
         "owner": Owner,
     }
     terms = {name: of_type.get(name, str)(value) for name, value in filters.items() if value is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,13 @@ def web_page(database: Database, node: RpcNode, tokens: Tokens | None, path: Pat
         from cfnode.dashboard import Dashboard
     except ImportError as error:
         raise CommandFailure(f"--web needs {error.name}: pip install 'cfnode[web]'", ExitCode.USAGE) from None
-    return Dashboard(database, node, _token_source(database, tokens, path))
+    return Dashboard(database, node, _token_source(database, tokens, path), _print_link)
+
+
+def _print_link(link: str) -> None:
+    """Print a link that logs in once, to a person: a log may have other readers."""
+    if sys.stderr.isatty():
+        click.echo(f"Web page: {link} logs in once, within ten minutes", err=True)
 
 
 def check_web(ctx: click.Context, *, is_served: bool) -> None:

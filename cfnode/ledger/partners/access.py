@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -19,7 +19,7 @@ from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners.keys import id_of, is_key_of
-from cfnode.ledger.partners.registry import Partner, partner_of
+from cfnode.ledger.partners.registry import OLD_KEY_MS, Partner, partner_of
 from cfnode.ledger.service_tables import partner_channels, partners
 from cfnode.swaps.identity import ChannelId
 
@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 _MINUTE_US: Final = 60_000_000
+CLOCK_MARGIN_MS: Final = 3_600_000
+"""Milliseconds that the clock of a machine may be behind that of another one, which replaced a key."""
 _MESSAGES: Final = {
     "unknown": "unknown API key",
     "revoked": "this API key was revoked",
@@ -46,10 +48,14 @@ _MESSAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Reason why a request is refused; for a rate with the seconds after which it may be repeated."""
+    """Reason why a request is refused; for a rate with the seconds after which it may be repeated.
+
+    `partner` is the name of the key's partner, if it is known.
+    """
 
     reason: Literal["unknown", "revoked", "rate", "budget"]
     retry_after_s: float | None = None
+    partner: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         """Return the message that the partner gets for the reason."""
@@ -73,19 +79,34 @@ def authorize(database: Database, key: str, now_us: int | None = None) -> Partne
     if number is None:
         return Refusal("unknown")
     row = _row(database, number)
-    if row is None or not is_key_of(key, row.key_hash):
+    if row is None or not _is_key(key, number, row, now // 1_000):
         return Refusal("unknown")
     if row.revoked_at is None and _count(database, row, now):
         return partner_of(row)
     row = _row(database, number)  # the key may have been revoked meanwhile
     if row is None or row.revoked_at is not None:
-        return Refusal("revoked")
-    return Refusal("rate", max(row.full_at + _MINUTE_US // row.rate - _MINUTE_US - now, 0) / 1e6)
+        return Refusal("revoked", partner=None if row is None else row.name)
+    wait = max(row.full_at + _MINUTE_US // row.rate - _MINUTE_US - now, 0) / 1e6
+    return Refusal("rate", wait, row.name)
 
 
 def _row(database: Database, number: str) -> Any:
+    """Return the partner that has, or until lately had, the key with an id; None without one."""
+    table = partners.c
     with database.reading() as connection:
-        return connection.execute(select(partners).where(partners.c.key_id == number)).one_or_none()
+        for column in (table.key_id, table.old_key_id):
+            row = connection.execute(select(partners).where(column == number).limit(1)).first()
+            if row is not None:
+                return row
+    return None
+
+
+def _is_key(key: str, number: str, row: Any, now: int) -> bool:
+    """Return whether a key is the partner's, or the one before that is still valid. `now`: Unix ms."""
+    if row.key_id == number:
+        return is_key_of(key, row.key_hash)
+    is_valid = row.old_until is not None and now < row.old_until <= now + OLD_KEY_MS + CLOCK_MARGIN_MS
+    return is_valid and is_key_of(key, row.old_key_hash)
 
 
 def _count(database: Database, row: Any, now: int) -> bool:
@@ -98,7 +119,7 @@ def _count(database: Database, row: Any, now: int) -> bool:
     is_wrong = table.full_at > now + 2 * _MINUTE_US
     start = case((and_(table.full_at > now, ~is_wrong), table.full_at), else_=now)
     is_free = or_(table.full_at <= now + _MINUTE_US - share, is_wrong)
-    query = update(partners).where(table.key_id == row.key_id, table.revoked_at.is_(None), is_free)
+    query = update(partners).where(table.name == row.name, table.revoked_at.is_(None), is_free)
     with database.writing(durable=False) as connection:
         return bool(connection.execute(query.values(full_at=start + share)).rowcount)
 
@@ -112,16 +133,26 @@ def reserve(
 
 
 def reserved(
-    connection: Connection, partner: Partner, cost: int, now: float | None = None
+    connection: Connection,
+    partner: Partner,
+    cost: int,
+    now: float | None = None,
+    reference: str | None = None,
 ) -> Reservation | Refusal:
-    """Reserve a channel's cost in a transaction of the caller's; parameters as of `reserve`."""
+    """Reserve a channel's cost in a transaction of the caller's, for a request with a reference.
+
+    `cost` is in smallest units of FLIP, `now` in Unix s.
+    """
     moment = time.time() if now is None else now
     month = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m")
     row = {"id": secrets.token_hex(16), "partner": partner.name, "month": month, "state": "reserved",
-           "cost": cost, "at": int(moment * 1000)}  # fmt: skip
-    terms = select(partners.c.budget, partners.c.revoked_at).where(partners.c.name == partner.name)
+           "cost": cost, "at": int(moment * 1000), "reference": reference}  # fmt: skip
+    names = ("budget", "revoked_at", "created_at")
+    terms = select(*(partners.c[name] for name in names)).where(partners.c.name == partner.name)
     stored_terms = connection.execute(terms).one_or_none()
     if stored_terms is None or stored_terms.revoked_at is not None:
+        return Refusal("revoked")
+    if partner.created_at not in (0, stored_terms.created_at):  # another one has the name by now
         return Refusal("revoked")
     if (
         stored_terms.budget is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, select
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["has_channel", "is_at", "is_channel"]
+__all__ = ["has_channel", "is_at", "is_channel", "reference_of"]
 
 
 def has_channel(database: Database, partner: str, channel: ChannelId) -> bool:
@@ -18,6 +18,13 @@ def has_channel(database: Database, partner: str, channel: ChannelId) -> bool:
     key = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
     with database.reading() as connection:
         return connection.execute(_OF_PARTNER, {"partner": partner, **key}).first() is not None
+
+
+def reference_of(connection: Connection, channel: ChannelId) -> str | None:
+    """Return the partner's own reference of a channel: the Idempotency-Key of its request."""
+    query = select(partner_channels.c.reference).where(is_channel(channel)).limit(1)
+    reference: str | None = connection.execute(query).scalar()
+    return reference
 
 
 def is_channel(channel: ChannelId) -> ColumnElement[bool]:

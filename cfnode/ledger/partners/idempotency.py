@@ -126,7 +126,7 @@ def place(
         earlier = _found(connection, partner.name, key, digest)
         if earlier is not None:
             return earlier
-        reservation = reserved(connection, partner, cost, now)
+        reservation = reserved(connection, partner, cost, now, key)
         if isinstance(reservation, Refusal):
             return reservation
         row = {"partner": partner.name, "key": key, "digest": digest, "state": "sending", "owner": owner,

@@ -1,8 +1,8 @@
 """Delivery of webhooks by one worker for each receiver, so that one that hangs delays no other.
 
-A delivery counts when the answer has a status of 200 to 299. Redirects are not followed, the body of an
-answer is not read, and an attempt ends after 10 seconds. A failed delivery is tried again after 5, 10, 20 …
-3,600 seconds, for a day; later changes of the same swap wait for it.
+A delivery counts when the answer has a status of 200 to 299. Redirects are not followed, an attempt ends
+after 10 seconds, and of an answer that does not accept the first kilobyte is kept. A failed delivery is tried
+again after 5, 10, 20 … 3,600 seconds, for a day; later changes of the same channel wait for it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from typing import Final
 import trio
 
 from cfnode.clients.http import AsyncHttpClient, HttpCall, HttpError, TooSlow
+from cfnode.core.safe_text import printable
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
-from cfnode.ledger.webhooks.queue import Claim, claimed, due_webhooks, mark
+from cfnode.ledger.webhooks.queue import Attempt, Claim, claimed, due_webhooks, mark
 from cfnode.ledger.webhooks.signing import signed_headers
 
 __all__ = ["Deliverer", "Pace"]
 
 log = logging.getLogger("cfnode.ledger")
 MAX_PARALLEL_DELIVERIES: Final = 4
-"""Most deliveries that one receiver gets at the same time, of different swaps."""
+"""Most deliveries that one receiver gets at the same time, of different channels."""
+MAX_KEPT_ANSWER_BYTES: Final = 1_024
+"""Bytes that are kept of an answer that does not accept."""
 AGENT: Final = "cfnode"
 DATABASE_RETRY_S: Final = 5.0
 """Seconds to wait after a fault of the database."""
@@ -95,12 +98,15 @@ class Deliverer:
         )
 
     async def _deliver(self, client: AsyncHttpClient, claim: Claim) -> None:
-        error = await self._send(client, claim)
-        pause = self._pace.pause_s(claim.attempts)
-        marked = partial(mark, self._database, claim, error, _now(), int(pause * 1000))
+        attempt = await self._send(client, claim)
+        error, pause = attempt.error, self._pace.pause_s(claim.attempts)
+        marking = partial(mark, self._database, claim, attempt, _now(), int(pause * 1000))
         with trio.CancelScope(shield=True):
-            state = await trio.to_thread.run_sync(marked)
-        if state == "expired":
+            marked = await trio.to_thread.run_sync(marking)
+        if marked.is_disabled:
+            log.error("Webhook %s accepted nothing for three days and is switched off (%s); `cfnode ledger "
+                      "webhook enable` switches it on again", claim.webhook, error)  # fmt: skip
+        if marked.state == "expired":
             log.error("Webhook %s: delivery %s failed for a day (%s); `cfnode ledger webhook replay` sends "
                       "it again", claim.webhook, claim.delivery, error)  # fmt: skip
         elif error is None:
@@ -110,17 +116,26 @@ class Deliverer:
             self._failing.add(claim.webhook)
             log.log(level, "Webhook %s: %s; trying again in %g s", claim.webhook, error, pause)
 
-    async def _send(self, client: AsyncHttpClient, claim: Claim) -> str | None:
-        """Send a delivery; return why the attempt failed, None if the receiver accepted it."""
-        headers = signed_headers(claim.secret, claim.delivery, int(time.time()), claim.body)
+    async def _send(self, client: AsyncHttpClient, claim: Claim) -> Attempt:
+        """Send a delivery, and return how the receiver answered."""
+        headers = signed_headers(claim.secrets, claim.delivery, int(time.time()), claim.body)
         call = HttpCall("POST", claim.url, self._pace.limit_s, (), tuple(headers.items()), claim.body)
+        began = trio.current_time()
         try:
-            status = await client.status(call)
+            answer = await client.glimpse(call, MAX_KEPT_ANSWER_BYTES)
         except TooSlow:
-            return f"no answer within {self._pace.limit_s:g} s"
+            return Attempt(None, f"no answer within {self._pace.limit_s:g} s", took_ms=_since(began))
         except HttpError as error:
-            return f"no answer ({error})"
-        return None if 200 <= status < 300 else f"answered {status}"
+            return Attempt(None, f"no answer ({error})", took_ms=_since(began))
+        if 200 <= answer.status < 300:
+            return Attempt(answer.status, took_ms=_since(began))
+        text = printable(answer.body.decode(errors="replace"), MAX_KEPT_ANSWER_BYTES)
+        return Attempt(answer.status, f"answered {answer.status}", text, _since(began))
+
+
+def _since(began: float) -> int:
+    """Return the milliseconds since a time of trio's clock."""
+    return int((trio.current_time() - began) * 1000)
 
 
 def _now() -> int:

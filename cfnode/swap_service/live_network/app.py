@@ -38,6 +38,10 @@ class WebPage(Protocol):
         """Return whether a request is for the page."""
         ...
 
+    def listening(self, origin: str) -> None:
+        """Note that it is served at an origin."""
+        ...
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         ...

@@ -71,6 +71,8 @@ async def serve(
     beats = partial(source.restarts.keep, "the beats of channel requests", app.partners.run)
     host = f"[{where.host}]" if ":" in where.host else where.host
     log.info("Swap service: http://%s:%d", host, port)
+    if web is not None:
+        web.listening(f"http://{host}:{port}")
     task_status.started(port)
     await PortServer(app, limits, companions=[source.run, beats]).run(sockets)
 

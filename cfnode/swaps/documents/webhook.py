@@ -1,4 +1,4 @@
-"""Body that receivers of webhooks get: a change of a swap's state."""
+"""Bodies that receivers of webhooks get: of a swap's state, of a deposit, of a channel, and of a test."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any, Final
 
 from cfnode.swaps.journey import V2_STATES
 
-__all__ = ["webhook_body"]
+__all__ = ["channel_body", "deposit_body", "sample_body", "webhook_body"]
 
 _AMOUNTS: Final = (
     *("input", "output", "paid", "refunded"),
     *("network_fee", "broker_fee", "egress_fee", "refund_fee"),
+    *("amount", "ingress_fee", "boost_fee", "opening_fee"),
 )
+"""Members that are amounts, which are digits in JSON."""
 
 
 def webhook_body(swap: Mapping[str, Any], previous: str | None, block: int) -> str:
@@ -22,10 +24,40 @@ def webhook_body(swap: Mapping[str, Any], previous: str | None, block: int) -> s
 
     `swap` is its record in the report `swaps`; `previous` is the state before, None if it is not known.
     """
-    members = {**swap, **{name: str(swap[name]) for name in _AMOUNTS}, "time": _iso(swap["time"])}
     state = swap["state"]
-    summary = {"type": "swap.state", "request": swap["request"], "state": state, "status": V2_STATES[state]}
-    body = {**summary, "previous": previous, "block": block, "swap": members}
+    summary = {
+        "type": "swap.state",
+        "channel_id": swap["channel_id"],
+        "request": swap["request"],
+        "state": state,
+        "status": V2_STATES[state],
+    }
+    return _text({**summary, "previous": previous, "block": block, "swap": _members(swap)})
+
+
+def deposit_body(kind: str, deposit: Mapping[str, Any], block: int) -> str:
+    """Return the body about a deposit that a block has seen, confirmed, boosted or rejected."""
+    summary = {"type": kind, "channel_id": deposit["channel_id"], "request": deposit["request"]}
+    return _text({**summary, "block": block, "deposit": _members(deposit)})
+
+
+def channel_body(kind: str, channel: Mapping[str, Any], block: int) -> str:
+    """Return the body about a channel that was opened, or has expired, in a block."""
+    summary = {"type": kind, "channel_id": channel["channel_id"]}
+    return _text({**summary, "block": block, "channel": _members(channel)})
+
+
+def sample_body(kind: str, time: int) -> str:
+    """Return the body of a test; `time` is Unix ms."""
+    return _text({"type": kind, "time": _iso(time)})
+
+
+def _members(record: Mapping[str, Any]) -> dict[str, Any]:
+    amounts = {name: str(record[name]) for name in _AMOUNTS if record.get(name) is not None}
+    return {**record, **amounts, "time": _iso(record["time"])}
+
+
+def _text(body: Mapping[str, Any]) -> str:
     return json.dumps(body, separators=(",", ":"))
 
 

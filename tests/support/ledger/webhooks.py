@@ -24,8 +24,9 @@ async def noted(database: Database, day: Day, *urls: str) -> list[str]:
 
 
 def changes(database: Database) -> list[tuple[int, str]]:
-    """Return the changes in the books: swap and state."""
-    return [(row["request"], row["state"]) for row in rows(database, "changes")]
+    """Return the changes of swaps in the books: swap and state."""
+    changed = rows(database, "changes")
+    return [(row["request"], row["state"]) for row in changed if row["type"] == "swap.state"]
 
 
 def by_swap(database: Database) -> dict[int, list[str]]:

@@ -305,7 +305,7 @@ class Rooms:
         last, about = {}, {}
         for row in rows(self.database, "changes"):
             body = json.loads(row["body"])
-            if body["swap"]["kind"].startswith("Regular"):
+            if row["type"] == "swap.state" and body["swap"]["kind"].startswith("Regular"):
                 last[body["request"]], about[body["request"]] = body, row["id"]
         swaps = self.life.model.swaps
         assert {number: body["state"] for number, body in last.items()} == {
@@ -316,9 +316,13 @@ class Rooms:
             assert body["swap"]["channel_id"] == (None if channel is None else channel.text), body
             assert body["status"] in V2[body["state"]]
         hooks = {row["id"]: row["account"] for row in rows(self.database, "webhooks")}
+        requests = {
+            row["id"]: row["request"] for row in rows(self.database, "changes") if row["type"] == "swap.state"
+        }
         sent: dict[str | None, set[int]] = {account: set() for account in hooks.values()}
         for row in rows(self.database, "deliveries"):
-            sent[hooks[row["webhook"]]].add(row["request"])
+            if row["change"] in requests:
+                sent[hooks[row["webhook"]]].add(requests[row["change"]])
         others = {swap.number for swap in swaps.values() if swap.account == OTHER.account}
         assert sent[ss58.encode(OTHER.account)] == others
         assert set(swaps) <= sent[None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, Final
 from urllib.parse import parse_qsl
@@ -14,9 +15,11 @@ import trio
 
 from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.safe_text import printable
+from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.partners.usage import OK, UsageCounter
 from cfnode.serving.posted import posted
 from cfnode.serving.responses import Receive, Scope, Send, respond
 from cfnode.swap_service.live_network.partner_api import openapi
@@ -53,6 +56,8 @@ __all__ = ["PartnerApi"]
 log = logging.getLogger("cfnode.service")
 JSON: Final = (b"content-type", b"application/json")
 CSV: Final = (b"content-type", b"text/csv; charset=utf-8")
+USAGE_S: Final = 2.0
+"""Seconds from one writing of the counts of partners' requests to the next."""
 MAX_STATEMENTS: Final = 2
 """Most statements that are read at the same time."""
 Writer = Callable[[BinaryIO], None]
@@ -66,6 +71,7 @@ class PartnerApi:
     def __init__(self, source: LiveSource) -> None:
         self._source, self._database = source, source.database
         self._opener = Opener(source)
+        self._usage = UsageCounter()
         self._readers = trio.CapacityLimiter(3)
         self._statements = trio.CapacityLimiter(MAX_STATEMENTS)
         self._handlers: dict[str, Callable[..., Awaitable[bytes | Writer]]] = {
@@ -76,8 +82,22 @@ class PartnerApi:
         }
 
     async def run(self) -> None:
-        """Count the beats of requests for channels until cancelled."""
-        await self._opener.run()
+        """Count the beats of requests for channels, and write the counts of requests, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._opener.run)
+            try:
+                while True:
+                    await trio.sleep(USAGE_S)
+                    await self._write_usage()
+            finally:
+                with trio.move_on_after(USAGE_S, shield=True):
+                    await self._write_usage()
+
+    async def _write_usage(self) -> None:
+        try:
+            await trio.to_thread.run_sync(self._usage.write, self._database, limiter=self._readers)
+        except LedgerError as error:
+            log.debug("The counts of partners' requests wait for the database: %s", error)
 
     async def idle(self) -> None:
         """Wait until no channel is being opened."""
@@ -97,28 +117,35 @@ class PartnerApi:
         cors: Headers,
     ) -> None:
         """Answer one request whose host and origin were accepted."""
-        path = scope["path"]
+        path, caller = scope["path"], _Caller()
         try:
             if path == openapi.PATH and scope["method"] == "GET":
                 await respond(send, 200, openapi.document(), [JSON, *cors])
                 return
-            status, kind, answer = await self._answer(scope, headers, receive)
+            status, kind, answer = await self._answer(scope, headers, receive, caller)
             if isinstance(answer, bytes):
                 await respond(send, status, answer, [kind, *cors])
             else:
                 await self._stream(scope, send, status, answer, [kind, *cors])
+            self._count(caller, OK)
         except _Gone:
             return
         except Problem as problem:
+            self._count(caller, problem.code)
             await respond(send, problem.status, problem.body, [JSON, *problem.headers, *cors])
 
+    def _count(self, caller: _Caller, code: str) -> None:
+        """Count a request by the code of its answer, if its key is a partner's."""
+        if caller.partner is not None:
+            self._usage.note(caller.partner, code)
+
     async def _answer(
-        self, scope: Scope, headers: RequestHeaders, receive: Receive
+        self, scope: Scope, headers: RequestHeaders, receive: Receive, caller: _Caller
     ) -> tuple[int, tuple[bytes, bytes], Any]:
         """Return status, content type and body of the answer. Raises Problem."""
         try:
             match = operation_of(scope["method"], scope["path"])
-            partner = await self._partner(headers)
+            partner = await self._partner(headers, caller)
             if match is None:
                 raise _unknown(scope["path"])
             operation, names = match
@@ -161,8 +188,8 @@ class PartnerApi:
             raise self._fault(error, scope) from None
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _partner(self, headers: RequestHeaders) -> Partner:
-        """Return the partner whose key a request has, and count the request. Raises Problem."""
+    async def _partner(self, headers: RequestHeaders, caller: _Caller) -> Partner:
+        """Return the partner whose key a request has, whom the caller is then. Raises Problem."""
         authorization = headers.get(b"authorization", b"")
         if authorization[: len(_SCHEME)].lower() != _SCHEME:
             raise Problem("unauthorized", "a partner's key is required: Authorization: Bearer KEY")
@@ -170,7 +197,9 @@ class PartnerApi:
         find = partial(authorize, self._database, key)
         partner = await trio.to_thread.run_sync(find, limiter=self._readers)
         if isinstance(partner, AccessRefusal):
+            caller.partner = partner.partner
             raise refused(partner)
+        caller.partner = partner.name
         return partner
 
     async def _quotes(self, partner: Partner, request: QuoteRequest) -> bytes:
@@ -189,6 +218,13 @@ class PartnerApi:
 
     async def _statement(self, partner: Partner, query: StatementQuery) -> Writer:
         return statement_writer(self._database, partner.name, query)
+
+
+@dataclass(slots=True)
+class _Caller:
+    """Partner of a request, as soon as its key is known."""
+
+    partner: str | None = None
 
 
 class _Gone(Exception):
