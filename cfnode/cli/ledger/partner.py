@@ -194,12 +194,15 @@ def revoke(name: str, database: str | None, as_json: bool) -> None:
 @click.argument("name")
 @database_option
 @click.option(
-    "--commission", type=WholeNumber(0, 1_000), metavar="BPS", help="New commission, in basis points."
+    "--commission",
+    type=WholeNumber(0, MAX_COMMISSION_BPS),
+    metavar="BPS",
+    help="New commission, in basis points.",
 )
 @click.option("--affiliate", type=AccountId(), metavar="ACCOUNT", help="New affiliate account.")
 @click.option(
     "--affiliate-commission",
-    type=WholeNumber(1, 1_000),
+    type=WholeNumber(1, MAX_COMMISSION_BPS),
     metavar="BPS",
     help="New commission of the affiliate.",
 )
