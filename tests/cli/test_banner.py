@@ -20,6 +20,7 @@ ALICE = Keypair.from_suri("//Alice").account
 
 
 def test_accounts_services_and_commands_to_paste() -> None:
+    """Print accounts, addresses and the commands of a first swap, which run when they are pasted."""
     text = banner(Start(DEFAULT_URL, broker=ALICE, is_registered=True, program=Path("/my programs")))
     lines = [line.strip() for line in text.splitlines()]
     assert "//Alice     cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9" in lines
@@ -36,6 +37,7 @@ def test_accounts_services_and_commands_to_paste() -> None:
 
 
 def test_another_port_and_another_pace_are_in_the_commands() -> None:
+    """Name another address once, as CFNODE_URL; add `dev seal` where only transactions make blocks."""
     start = Start(OTHER_URL, broker=ALICE, is_registered=True)
     text = banner(replace(start, seal="instant"))
     assert "cfnode dev seal 6\n" in text
@@ -48,6 +50,7 @@ def test_another_port_and_another_pace_are_in_the_commands() -> None:
 
 
 def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
+    """Print the account of the operator's own key and never the key, nor a malformed one in an error."""
     (tmp_path / "key").write_text(SECRET[2:])
     assert account_secret(str(tmp_path / "key"), "Secret") == SECRET
     account = Keypair.from_suri(SECRET).account
@@ -62,6 +65,7 @@ def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
 
 
 def test_one_account_cannot_be_both_broker_and_liquidity_provider() -> None:
+    """Refuse one account for --dev-broker and --dev-lp: an account of the chain has one role."""
     named = {"dev_broker": "//Alice", "dev_lp": "//Bob"}
     assert named_accounts(named) == {"broker_suri": "//Alice", "provider_suri": "//Bob"}
     with pytest.raises(CommandFailure, match="--dev-broker and --dev-lp name the same account"):
@@ -69,6 +73,7 @@ def test_one_account_cannot_be_both_broker_and_liquidity_provider() -> None:
 
 
 def test_a_liquidity_provider_has_a_line_of_its_own() -> None:
+    """Print a liquidity provider with the call that registers it, if it is not registered yet."""
     start = Start(DEFAULT_URL, provider=ALICE)
     advice = "(not registered: cfnode rpc lp_register_account)"
     assert f"  LP            //Alice, {ss58.encode(ALICE)} {advice}\n" in banner(start)
@@ -77,6 +82,7 @@ def test_a_liquidity_provider_has_a_line_of_its_own() -> None:
 
 
 def test_the_time_of_a_chain_with_its_own_clock() -> None:
+    """Print the chain's time and how it advances, where the chain has a clock of its own."""
     line = "  Chain time    2023-11-14T22:13:20Z; a block adds 6 s, `cfnode dev jump 1h` an hour"
     assert line in banner(Start(DEFAULT_URL, chain_time=1_700_000_000_000)).splitlines()
     assert "Chain time" not in banner(Start(DEFAULT_URL))

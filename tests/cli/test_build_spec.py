@@ -48,6 +48,7 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def built(live: Path, output: Path, *flags: str) -> Result:
+    """Run `build-spec` on the live chain's file with Dave and Eve as the authorities."""
     names = "--dev-authorities=//Dave,//Eve"
     return CliRunner().invoke(build_spec, [f"--chain={live}", names, f"--output={output}", *flags])
 
@@ -55,6 +56,7 @@ def built(live: Path, output: Path, *flags: str) -> Result:
 def test_the_specification_of_a_live_chain_is_copied_and_each_item_listed(
     live: tuple[Metadata, Path], tmp_path: Path
 ) -> None:
+    """Copy a live state with two authorities of one's own; list each item that was removed or written."""
     metadata, path = live
     done = built(path, tmp_path / "mine.json")
     assert done.exit_code == 0, done.output
@@ -78,6 +80,7 @@ def test_the_specification_of_a_live_chain_is_copied_and_each_item_listed(
 
 
 def test_the_time_of_the_state_is_removed_on_request(live: tuple[Metadata, Path], tmp_path: Path) -> None:
+    """Remove the state's time with --forget-time, so that the copy starts at today's."""
     done = built(live[1], tmp_path / "mine.json", "--forget-time")
     assert done.exit_code == 0, done.output
     assert "Timestamp.Now: 1 removed, 0 written" in done.stderr.splitlines()
@@ -86,6 +89,7 @@ def test_the_time_of_the_state_is_removed_on_request(live: tuple[Metadata, Path]
 
 
 def test_nothing_is_written_where_an_item_cannot_be_read(live: tuple[Metadata, Path], tmp_path: Path) -> None:
+    """Name the item that cannot be decoded, with its type, and leave no file behind."""
     metadata, path = live
     spec = parse(path.read_bytes(), "live")
     assert isinstance(spec.genesis, RawGenesis)
@@ -98,6 +102,7 @@ def test_nothing_is_written_where_an_item_cannot_be_read(live: tuple[Metadata, P
 
 
 def test_an_engine_gets_the_keys_of_todays_runtimes(live: tuple[Metadata, Path], tmp_path: Path) -> None:
+    """Write threshold keys whose secrets the engine has, and make both authorities bidders."""
     metadata, path = live
     done = built(path, tmp_path / "mine.json", "--engine")
     assert done.exit_code == 0, done.output

@@ -27,11 +27,13 @@ def database(tmp_path: Path) -> Path:
 
 
 def purge(base: Path, *arguments: str, stdin: str | None = None) -> Result:
+    """Run `purge-chain --dev` below a base path."""
     line = ["--dev", "--base-path", str(base), *arguments]
     return CliRunner().invoke(purge_chain, line, input=stdin, catch_exceptions=False)
 
 
 def test_built_in_names_and_files_give_the_id(tmp_path: Path) -> None:
+    """Take the id from a name that is built in or from a file."""
     (tmp_path / "spec.json").write_text(to_json(BERGHAIN))
     assert resolve_chain_id("dev") == "dev"
     assert resolve_chain_id("berghain") == "Chainflip-Berghain"
@@ -41,11 +43,13 @@ def test_built_in_names_and_files_give_the_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("chain", "words"), [("berghian", "built-in"), ("/proc/self/mem", "cannot be read")])
 def test_an_unknown_chain_is_an_error(chain: str, words: str) -> None:
+    """Refuse a misspelled name and an unreadable file, with the built-in names or the reason."""
     with pytest.raises(ChainSpecError, match=words):
         resolve_chain_id(chain)
 
 
 def test_only_the_database_is_deleted(tmp_path: Path, database: Path) -> None:
+    """Delete the database and leave the keystore next to it; a second run says that there is none."""
     result = purge(tmp_path, "-y")
     assert (result.exit_code, result.stderr) == (0, f"{database} deleted\n")
     assert not database.exists()
@@ -54,6 +58,7 @@ def test_only_the_database_is_deleted(tmp_path: Path, database: Path) -> None:
 
 
 def test_it_asks_first(tmp_path: Path, database: Path) -> None:
+    """Delete only after "y"; "n" leaves the database and exits with 1."""
     assert purge(tmp_path, stdin="n\n").exit_code == 1
     assert database.exists()
     assert purge(tmp_path, stdin="y\n").exit_code == 0
@@ -61,6 +66,7 @@ def test_it_asks_first(tmp_path: Path, database: Path) -> None:
 
 
 def test_a_running_node_is_not_robbed(tmp_path: Path, database: Path) -> None:
+    """Refuse with exit code 4 to delete the database of a node that runs."""
     with locked(tmp_path):
         result = purge(tmp_path, "-y")
     assert result.exit_code == 4
@@ -69,16 +75,19 @@ def test_a_running_node_is_not_robbed(tmp_path: Path, database: Path) -> None:
 
 
 def export(*arguments: str) -> Result:
+    """Run `export-chain-spec`."""
     return CliRunner().invoke(export_chain_spec, list(arguments), catch_exceptions=False)
 
 
 def test_the_main_net_is_exported_in_light_form(tmp_path: Path) -> None:
+    """Export the main net as the built-in specification, to standard output or to a file alone."""
     assert parse(export().stdout) == BERGHAIN
     assert export("-o", str(tmp_path / "spec.json")).stdout == ""
     assert parse((tmp_path / "spec.json").read_bytes()) == BERGHAIN
 
 
 def test_the_development_chain_is_exported_in_both_forms() -> None:
+    """Export the development chain whole and with its state root only: both have one genesis hash."""
     raw, light = parse(export("--dev", "--raw").stdout), parse(export("--dev", "--light").stdout)
     assert raw.id == light.id == "dev"
     assert genesis_hash(raw) == genesis_hash(light)
@@ -86,12 +95,14 @@ def test_the_development_chain_is_exported_in_both_forms() -> None:
 
 
 def test_an_unwritable_file_is_an_error(tmp_path: Path) -> None:
+    """Exit with 1 and the system's reason where the file cannot be written."""
     result = export("-o", str(tmp_path / "absent" / "spec.json"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "No such file or directory" in result.stderr
 
 
 def test_a_document_takes_the_place_of_a_file_when_it_is_whole(tmp_path: Path) -> None:
+    """Keep the old file until the new document is whole, and leave no temporary file behind."""
     path = tmp_path / "spec.json"
     path.write_text("old")
     with pytest.raises(KeyError), written_to(path) as file:

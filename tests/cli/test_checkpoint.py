@@ -26,16 +26,19 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
 
 
 def given(*flags: str) -> Result:
+    """Run `run --tmp` with flags; the fixture keeps the node from starting."""
     return CliRunner().invoke(run, ["--tmp", *flags])
 
 
 @pytest.mark.parametrize("prefix", ["", "0x"])
 def test_a_hash_and_the_id_of_the_set_it_starts(started: list[Config], prefix: str) -> None:
+    """Take a block's hash, with 0x or without, and the id of the authority set that begins there."""
     assert given(f"--checkpoint={prefix}{HASH}:1234").exit_code == 0
     assert started[0].checkpoint == Checkpoint(bytes.fromhex(HASH), 1234)
 
 
 def test_without_one_proofs_begin_at_genesis(started: list[Config]) -> None:
+    """Configure no checkpoint by default: warp proofs then begin at genesis."""
     assert given().exit_code == 0
     assert started[0].checkpoint is None
 
@@ -44,6 +47,7 @@ def test_without_one_proofs_begin_at_genesis(started: list[Config]) -> None:
     "value", [HASH, f"{HASH}:", f"{HASH[:-1]}:7", f"{HASH}:-7", f"{HASH}:7:7", ":7", "7"]
 )
 def test_a_malformed_checkpoint_is_refused_with_an_example(started: list[Config], value: str) -> None:
+    """Refuse a checkpoint with a part missing, too short, negative or too many, and give an example."""
     done = given(f"--checkpoint={value}")
     assert done.exit_code == 2
     assert "is not BLOCK_HASH:SET_ID: write it as in 0x5e1f…9a:1234" in done.output
@@ -52,6 +56,7 @@ def test_a_malformed_checkpoint_is_refused_with_an_example(started: list[Config]
 
 @pytest.mark.parametrize("set_id", ["0", str(1 << 64)])
 def test_a_set_that_no_block_starts_is_refused(started: list[Config], set_id: str) -> None:
+    """Refuse set 0, which begins at genesis, and a set beyond 64 bits."""
     done = given(f"--checkpoint={HASH}:{set_id}")
     assert done.exit_code == 2
     assert f"no block starts authority set {set_id}: give a SET_ID from 1 to 2^64 - 1" in done.output
@@ -59,6 +64,7 @@ def test_a_set_that_no_block_starts_is_refused(started: list[Config], set_id: st
 
 @pytest.mark.parametrize("other", ["--dev", "--sync=full"])
 def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) -> None:
+    """Refuse a checkpoint for a node that downloads no state, and name the flags that do."""
     done = given(f"--checkpoint={HASH}:7", other)
     assert done.exit_code == 2
     assert "--checkpoint needs a downloaded state: add --sync=light-rpc or --sync=warp" in done.output

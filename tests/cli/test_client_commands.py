@@ -14,6 +14,7 @@ from tests.support.cli.servers import echo, result, serving
 
 
 def test_parameters_are_json_or_bare_text() -> None:
+    """Send JSON as it is, whole numbers of any size, and as text what is no JSON."""
     with serving(echo) as url:
         code, out, _ = run(
             "rpc", "m", "1", "Ethereum", '{"a": 340282366920938463463374607431768211455}', "--url", url
@@ -22,6 +23,7 @@ def test_parameters_are_json_or_bare_text() -> None:
 
 
 def test_parameters_by_name_come_from_an_argument_or_standard_input() -> None:
+    """Send parameters by name from the command line or from standard input."""
     with serving(echo) as url:
         _, first, _ = run("rpc", "m", "--named", '{"at": null}', "--url", url)
         _, second, _ = run("rpc", "m", "--named", "-", "--url", url, stdin='{"at": null}')
@@ -29,6 +31,7 @@ def test_parameters_by_name_come_from_an_argument_or_standard_input() -> None:
 
 
 def test_an_error_object_is_one_line_and_exit_1() -> None:
+    """Print method, message and code of a node's error on one line, and exit with 1."""
     body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
     with serving(lambda request: body) as url:
         code, out, err = run("rpc", "nope", "--url", url)
@@ -53,6 +56,7 @@ def test_an_error_object_is_one_line_and_exit_1() -> None:
     ],
 )
 def test_a_refused_parameter_is_named(line: tuple[str, ...], reason: str, named: str) -> None:
+    """Name the parameter to correct or add, by the node's reason, and list those of the method."""
     error = {"code": -32602, "message": "Invalid params", "data": reason}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
     with serving(lambda request: body) as url:
@@ -67,6 +71,7 @@ def test_a_refused_parameter_is_named(line: tuple[str, ...], reason: str, named:
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"error": 1}', b""])
 def test_a_server_that_is_not_a_node_is_an_error_with_exit_code_5(body: bytes) -> None:
+    """Exit with 5 and a hint where the address answers with something else than JSON-RPC."""
     with serving(lambda request: body) as url:
         code, _, err = run("rpc", "system_health", "--url", url)
     assert code == 5
@@ -74,11 +79,13 @@ def test_a_server_that_is_not_a_node_is_an_error_with_exit_code_5(body: bytes) -
 
 
 def test_both_kinds_of_parameters_at_once_are_a_usage_error() -> None:
+    """Refuse parameters by position and by name in one call."""
     code, _, err = run("rpc", "m", "1", "--named", "{}")
     assert (code, err) == (2, "Error: give parameters by position or by --named, not both\n")
 
 
 def test_wait_goes_on_until_the_node_is_synced() -> None:
+    """Ask until the node is no longer syncing, and not once more."""
     answers = iter([True, True, False])
 
     def health(request: dict[str, Any]) -> bytes:
@@ -90,6 +97,7 @@ def test_wait_goes_on_until_the_node_is_synced() -> None:
 
 
 def test_wait_without_flags_prints_the_condition() -> None:
+    """Print after the first answer that more conditions can be waited for."""
     health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
     with serving(lambda request: health) as url:
         answers = f"{url} answers; --synced, --block and --finalized wait for more\n"
@@ -97,6 +105,7 @@ def test_wait_without_flags_prints_the_condition() -> None:
 
 
 def test_wait_prints_the_unmet_condition_after_the_timeout() -> None:
+    """Print after the timeout what was still missing, with the number of peers, and exit with 5."""
     health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
     with serving(lambda request: health) as url:
         code, _, err = run("wait", "--synced", "--timeout", "0.3", "--url", url)
@@ -107,12 +116,14 @@ def test_wait_prints_the_unmet_condition_after_the_timeout() -> None:
 
 
 def test_wait_without_a_node_ends_with_the_reason() -> None:
+    """Print the address and the reason where no node answers, and exit with 5."""
     code, _, err = run("wait", "--timeout", "0", "--url", "http://127.0.0.1:9")
     assert code == 5
     assert "no answer from http://127.0.0.1:9" in err
 
 
 def test_no_list_of_commands_is_cut_short() -> None:
+    """Describe each command in the lists of --help without an ellipsis."""
     for arguments in ([], ["key"], ["dev"], ["swap"]):
         output = CliRunner().invoke(cli, [*arguments, "--help"]).output
         assert "..." not in output.partition("Commands:")[2]

@@ -30,6 +30,7 @@ from tests.support.cli.terminals import PLACES, plain
     ],
 )
 def test_a_value_has_the_style_of_its_meaning(value: str, style: str) -> None:
+    """Style states by their outcome and amounts by their asset; look at whole words only."""
     assert style_of(value) == style
 
 
@@ -37,6 +38,7 @@ def test_a_value_has_the_style_of_its_meaning(value: str, style: str) -> None:
 def test_colours_change_no_text(
     place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Print colours on terminals only, and the same letters with and without them."""
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     for name, value in PLACES[place].items():

@@ -20,6 +20,7 @@ BASH = shutil.which("bash")
 
 
 def script(shell: str, home: Path) -> str:
+    """Return the completion script of a shell."""
     done = subprocess.run(
         command("completion", shell), env=environment(home), capture_output=True, text=True, check=True
     )
@@ -56,6 +57,7 @@ class Bash:
 
 @pytest.fixture
 def bash(tmp_path: Path) -> Iterator[Bash]:
+    """Yield a bash that has sourced the completion script, with this project as its cfnode."""
     program = tmp_path / "bin" / "cfnode"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cfnode "$@"\n')
@@ -69,6 +71,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
 @pytest.mark.world
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 def test_bash_completes_commands_flags_and_values(bash: Bash) -> None:
+    """Complete commands, flags and values in a real bash, also after flags and group options."""
     bash.complete("cfnode purge", "-chain ")
     bash.complete("cfnode swap qu", "ote ")
     bash.complete("cfnode run --rpc-meth", "ods ")
@@ -109,12 +112,14 @@ def completed(home: Path, *words: str) -> list[str]:
     ],
 )
 def test_an_asset_is_completed_in_each_of_its_forms(tmp_path: Path, typed: str, offered: list[str]) -> None:
+    """Complete an asset by its runtime name or by chain and name, whichever form was begun."""
     assert completed(tmp_path, "cfnode", "swap", "quote", typed) == offered
     assert completed(tmp_path, "cfnode", "dev", "price", typed) == offered
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 def test_bash_completes_names_of_files(bash: Bash, tmp_path: Path) -> None:
+    """Complete file names where a flag or an argument takes a file."""
     (tmp_path / "operator.toml").touch()
     bash.complete("cfnode run --config op", "erator.toml ")
     bash.complete("cfnode config check op", "erator.toml ")
@@ -131,6 +136,7 @@ def test_bash_completes_names_of_files(bash: Bash, tmp_path: Path) -> None:
     ],
 )
 def test_each_shell_has_a_script_that_asks_the_program(tmp_path: Path, shell: str, line: str) -> None:
+    """Print for each shell a script that asks the program itself for the words."""
     text = script(shell, tmp_path)
     assert line in text
     assert f"_CFNODE_COMPLETE={shell}_complete" in text

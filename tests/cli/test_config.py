@@ -19,10 +19,12 @@ PHRASE = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
 
 @pytest.fixture
 def cfnode(tmp_path: Path) -> Shell:
+    """Return the program in a home of its own."""
     return Shell(tmp_path)
 
 
 def test_the_command_line_precedes_a_variable_which_precedes_the_file(cfnode: Shell) -> None:
+    """Take a value from the flag, else the command's variable, the shared one, the file, the default."""
     file = cfnode.file("[run]\nrpc-port = 1\n")
     as_file = {"value": 1, "source": "file", "file": file, "line": 2}
     assert cfnode.in_force("run", "--config", file)["rpc-port"] == as_file
@@ -55,6 +57,7 @@ def test_a_command_uses_what_the_file_sets(cfnode: Shell) -> None:
 
 
 def test_the_file_is_named_by_a_flag_a_variable_or_lies_in_its_place(cfnode: Shell) -> None:
+    """Take the file of --config first, then of CFNODE_CONFIG, of XDG_CONFIG_HOME, of ~/.config."""
     cfnode.file("[wait]\ntimeout = 1\n", ".config/cfnode/config.toml")
     cfnode.file("[wait]\ntimeout = 2\n", "xdg/cfnode/config.toml")
     third, fourth = (cfnode.file(f"[wait]\ntimeout = {n}\n", f"{n}.toml") for n in (3, 4))
@@ -70,6 +73,7 @@ def test_the_file_is_named_by_a_flag_a_variable_or_lies_in_its_place(cfnode: She
 
 
 def test_the_flag_may_precede_the_command_and_flags_alone_mean_run(cfnode: Shell) -> None:
+    """Accept --config before the command, where flags without a command mean `run`; name a missing file."""
     wrong = cfnode.file("[run]\ncheckpont = 1\n[wait]\ntimeot = 1\n")
     for line in (("--config", wrong), (f"--config={wrong}", "--dev"), ("--dev", "--config", wrong)):
         assert cfnode(*line)[2] == f"Error: {wrong}:2: run.checkpont: unknown key. Did you mean checkpoint?\n"
@@ -82,6 +86,7 @@ def test_the_flag_may_precede_the_command_and_flags_alone_mean_run(cfnode: Shell
 
 
 def test_a_malformed_variable_of_json_is_refused(cfnode: Shell) -> None:
+    """Refuse a variable for --json that is neither true nor false, and name the variable."""
     cfnode.variables["CFNODE_WAIT_JSON"] = "maybe"
     code, out, err = cfnode("wait")
     assert (code, out) == (2, "")
@@ -89,6 +94,7 @@ def test_a_malformed_variable_of_json_is_refused(cfnode: Shell) -> None:
 
 
 def test_a_mistake_in_the_section_of_another_command_stops_only_that_command(cfnode: Shell) -> None:
+    """Run other commands of a file with a fault in one command's section, and refuse only that one."""
     file = cfnode.file("[swap.quote]\ncommision = 1\n[wait]\ntimeout = 2\n")
     assert cfnode.in_force("wait", "--config", file)["timeout"]["value"] == 2
     code, _, err = cfnode("swap", "quote", "btc", "eth", "1", "--config", file)
@@ -127,6 +133,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("text", FAULTS)
 def test_each_mistake_is_refused_with_file_line_and_key(cfnode: Shell, text: str) -> None:
+    """Name file, line and key of each mistake, and what to write instead."""
     file = cfnode.file(f"{text}\n")
     code, out, err = cfnode("config", "check", file)
     assert (code, out) == (3, "")
@@ -134,6 +141,7 @@ def test_each_mistake_is_refused_with_file_line_and_key(cfnode: Shell, text: str
 
 
 def test_all_mistakes_are_reported_at_once_and_as_json(cfnode: Shell) -> None:
+    """Report all mistakes of a file at once, as lines or as one JSON object."""
     file = cfnode.file("[run]\ncheckpont = 1\ndev = 1\n[wiat]\n")
     assert cfnode("config", "check", file)[2].count("\n") == 3
     error = json.loads(cfnode("config", "check", file, "--json")[1])["error"]
@@ -144,6 +152,7 @@ def test_all_mistakes_are_reported_at_once_and_as_json(cfnode: Shell) -> None:
 
 
 def test_a_file_that_is_no_text_or_too_large_is_refused(cfnode: Shell) -> None:
+    """Refuse a file that is not UTF-8, is above 1 MiB or is a folder."""
     file = cfnode.file("")
     Path(file).write_bytes(b"[run]\nname = '\xff'\n")
     assert f"{file}:2: this is not UTF-8 text" in cfnode("config", "check", file)[2]
@@ -171,6 +180,7 @@ def test_a_file_that_is_no_text_or_too_large_is_refused(cfnode: Shell) -> None:
 def test_a_secret_is_refused_and_not_repeated(
     cfnode: Shell, section: str, key: str, value: str, instead: str
 ) -> None:
+    """Refuse a secret in the file without printing it, and name the file or variable to use."""
     file = cfnode.file(f'[{section}]\n{key} = "{value}"\n')
     code, out, err = cfnode("config", "check", file)
     assert code == 3
@@ -180,6 +190,7 @@ def test_a_secret_is_refused_and_not_repeated(
 
 
 def test_names_of_secret_files_and_public_development_keys_are_no_secrets(cfnode: Shell) -> None:
+    """Accept names of key files and the keys of development accounts, which everyone knows."""
     file = cfnode.file(
         '[run]\ndev-broker = "//Alice"\ndev-authorities = 3\nnode-key-file = "~/node_key"\n'
         '[key.insert]\nsuri = "keys/signing_key_file"\n[build-spec]\ndev-authorities = "//Alice,//Bob"\n'
@@ -189,6 +200,7 @@ def test_names_of_secret_files_and_public_development_keys_are_no_secrets(cfnode
 
 
 def test_secrets_are_hidden_in_what_is_in_force(cfnode: Shell) -> None:
+    """Print stars for secrets from variables, addresses and arguments, as lines and as JSON."""
     cfnode.variables |= {
         "CFNODE_NODE_KEY": "5c" * 32,
         "CFNODE_RUN_DEV_BROKER": PHRASE,
@@ -207,6 +219,7 @@ def test_secrets_are_hidden_in_what_is_in_force(cfnode: Shell) -> None:
 
 
 def test_lines_name_the_value_and_its_source(cfnode: Shell) -> None:
+    """Print each value with its variable, its file and line, or its flag; defaults only for one command."""
     file = cfnode.file('[run]\nlog = [\n "info",\n "grandpa=off",\n]\n\n[wait]\ntimeout = 5\n')
     cfnode.variables = {"CFNODE_CONFIG": file, "CFNODE_RPC_METHODS": "safe", "CFNODE_DB_CACHE": "1"}
     code, out, _ = cfnode("config", "show")
@@ -225,11 +238,13 @@ def test_lines_name_the_value_and_its_source(cfnode: Shell) -> None:
 
 
 def test_the_example_of_the_guide_is_correct(cfnode: Shell) -> None:
+    """Check the guide's example of a file: all nine of its values are accepted."""
     file = cfnode.file(block("docs/guide/operating.md", 'chain = "berghain"'))
     assert cfnode("config", "check", file) == (0, f"{file} is correct: 9 values\n", "")
 
 
 def test_values_that_the_command_would_refuse_are_refused(cfnode: Shell) -> None:
+    """Refuse in `config show` what the command itself would refuse, and suggest the command's name."""
     cfnode.variables = {"CFNODE_RPC_PORT": "many"}
     for line in (("config", "show", "run"), ("run",)):
         code, _, err = cfnode(*line)
@@ -250,6 +265,7 @@ def test_the_command_line_overrides_what_it_excludes(cfnode: Shell) -> None:
 
 
 def test_the_example_has_each_flag_and_is_correct(cfnode: Shell) -> None:
+    """Print an example with each flag commented out, but no secrets; as a file it is correct."""
     code, text, _ = cfnode("config", "example")
     assert code == 0
     file = cfnode.file(text)

@@ -28,6 +28,7 @@ VAULT = "0x0b" + "0B" * 19
 
 
 def spec(*arguments: str) -> dict[str, object]:
+    """Return the specification that the development chain's flags make."""
     done = CliRunner().invoke(export_chain_spec, ["--dev", *arguments], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     document: dict[str, object] = json.loads(done.stdout)
@@ -72,6 +73,7 @@ def offered_fallback(broker: Swapper, chain: str) -> tuple[Any, Any]:
 def test_contract_flags_change_genesis_answers_addresses_and_signatures(
     flag: str, chain: str, field: str, value: str
 ) -> None:
+    """Derive genesis, answers, deposit addresses and signatures from the contract that a flag states."""
     contracts = stated(chain, field)
     broker = Swapper(config=DevGenesis(**{chain.lower(): contracts}))
     assert spec(flag, value)["id"] == f"dev-{broker.world.genesis_hash.hex()[:8]}"
@@ -105,6 +107,7 @@ def test_contract_flags_change_genesis_answers_addresses_and_signatures(
 
 
 def test_the_contracts_on_bsc_are_those_of_a_release_that_has_it() -> None:
+    """Derive addresses on Bsc from its flags, in a release that knows the chain."""
     own = replace(BSC, vault=OWN, chain_id=31_337)
     broker = Swapper(config=DevGenesis(release="2.3.0", contracts=(("Bsc", own),)))
     flags = ("--dev-runtime", "2.3.0", "--dev-bsc-vault", VAULT, "--dev-bsc-chain-id", "31337")
@@ -118,12 +121,14 @@ def test_the_contracts_on_bsc_are_those_of_a_release_that_has_it() -> None:
 
 
 def test_the_usual_contracts_are_those_of_dev() -> None:
+    """Keep the id `dev` where a flag states the usual contract."""
     assert spec("--dev-evm-chain-id", "10997")["id"] == "dev"
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "0x7a69", "mainnet", str(2**64)])
 @pytest.mark.parametrize("prefix", ["evm", "arb", "tron", "bsc"])
 def test_an_invalid_chain_id_is_refused(prefix: str, wrong: str) -> None:
+    """Refuse a chain id that is not decimal or not of 1 to 64 bits, and name the flag."""
     done = CliRunner().invoke(export_chain_spec, ["--dev", f"--dev-{prefix}-chain-id", wrong])
     assert done.exit_code == 2
     assert wrong in done.stderr
@@ -134,6 +139,7 @@ def test_an_invalid_chain_id_is_refused(prefix: str, wrong: str) -> None:
     "wrong", ["0x", "0x12", "vault", "0x" + "0b" * 21, "0x" + "00" * 20, " " + "0b" * 20]
 )
 def test_what_is_no_address_is_refused(wrong: str) -> None:
+    """Refuse a contract that is not 20 bytes in hexadecimal, or is the zero address."""
     done = CliRunner().invoke(export_chain_spec, ["--dev", "--dev-evm-vault", wrong])
     assert done.exit_code == 2
     assert "0x and 40 hexadecimal digits" in done.stderr

@@ -40,6 +40,7 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
 
 
 def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
+    """Print the chain's reason for a rejected deposit, and exit with 1."""
     text = "Deposit rejected: InvalidDepositAddress: The deposit address is not valid."
     data = {"block": BLOCK, "reason": "InvalidDepositAddress"}
     error = {"code": -32000, "message": text, "data": data}
@@ -52,12 +53,14 @@ def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
 
 
 def test_a_jump_prints_the_chains_time() -> None:
+    """Print the block and the chain's time after a jump."""
     _, out = played("jump", "1h")
     assert out == f"jumped by 3600 seconds: block 42 {BLOCK}, chain time 2023-11-14T22:13:20Z\n"
     assert json.loads(played("jump", "1h", "--json")[1])["chainTime"] == "2023-11-14T22:13:20Z"
 
 
 def test_a_vault_swap_prints_the_transaction_that_watch_takes() -> None:
+    """Print the command that follows a vault swap, with Bitcoin's transaction in reversed byte order."""
     sent = "0x" + "12" * 31 + "34"
     for chain, reference in (("Ethereum", sent), ("Bitcoin", "34" + "12" * 31)):
         line = ("send-to-vault", f'{{"chain": "{chain}"}}', "--transaction", sent)
@@ -69,6 +72,7 @@ def test_a_vault_swap_prints_the_transaction_that_watch_takes() -> None:
 
 
 def test_a_vault_swap_from_solana_is_not_followed_by_a_transaction() -> None:
+    """Print no command to follow a vault swap from Solana: it has no transaction to ask for."""
     _, out = played("send-to-vault", '{"chain": "Solana"}')
     assert out.startswith("sent the vault swap: block 42 ")
     assert "swap watch" not in out
@@ -87,6 +91,7 @@ def test_an_address_is_checked_and_repeated_with_its_checksum(command: tuple[str
 
 
 def test_a_jump_by_zero_adds_no_block() -> None:
+    """Add no block for a jump of zero, and say so."""
     assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
     assert json.loads(played("jump", "0", "--json")[1]) == {
         "blockHash": None,
@@ -138,6 +143,7 @@ def test_a_jump_by_zero_adds_no_block() -> None:
     ],
 )
 def test_a_command_is_a_call_in_the_chains_own_units(typed: tuple[str, ...], calls: list[Any]) -> None:
+    """Call the node's method with amounts in the smallest unit, for each command and its flags."""
     asked, out = played(*typed)
     assert asked == calls
     assert f": block 42 {BLOCK}" in out
@@ -164,12 +170,14 @@ def printed(*arguments: str) -> str:
 
 
 def test_events_are_printed_block_by_block_without_the_housekeeping() -> None:
+    """Print events by block, without those of every block unless --all asks for them."""
     assert printed("2") == "2 Swapping.SwapExecuted\n3 Swapping.SwapExecuted\n"
     assert printed("--all") == "3 System.ExtrinsicSuccess\n3 Swapping.SwapExecuted\n"
     assert len(printed("100").splitlines()) == 3
 
 
 def test_events_in_full_are_an_array_or_an_object_a_line() -> None:
+    """Print events with their fields as lines of JSON, or as one array."""
     assert [json.loads(line) for line in printed("--json-lines").splitlines()] == [
         {"blockNumber": 3, **EVENTS[1]}
     ]
@@ -177,6 +185,7 @@ def test_events_in_full_are_an_array_or_an_object_a_line() -> None:
 
 
 def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
+    """Print the epoch and the chains of a rotation; as JSON its transactions in camelCase."""
     sent = {"chain": "Ethereum", "broadcast_id": 1, "contract": ADDRESS, "data": "0xc1c4a159"}
     rotation = {"block": BLOCK, "epoch": 2, "transactions": [sent]}
 
@@ -193,12 +202,14 @@ def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
 
 @pytest.mark.parametrize(("typed", "words"), [((), "not signed from now on"), (("--off",), "signed again")])
 def test_signatures_are_held_back_without_a_block(typed: tuple[str, ...], words: str) -> None:
+    """Hold and release signatures by a call that adds no block."""
     asked, out = played("hold-signatures", *typed)
     assert asked == [["dev_holdSignatures", not typed]]
     assert out == f"transactions are {words}\n"
 
 
 def test_json_is_one_object() -> None:
+    """Print one object with the last block's hash and number."""
     assert json.loads(played("seal", "--json")[1]) == {"blockHash": BLOCK, "blockNumber": 42}
 
 
@@ -222,12 +233,14 @@ def test_json_is_one_object() -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_sent(typed: tuple[str, ...], words: str) -> None:
+    """Refuse unknown assets, chains and versions and malformed amounts, without a call to the node."""
     code, _, err = run("dev", *typed, "--url", "http://127.0.0.1:1")
     assert code == 2
     assert words in err
 
 
 def test_a_node_that_does_not_author_its_chain_is_an_error() -> None:
+    """Name `cfnode run --dev` where the node has no method to add a block."""
     refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
     with serving(lambda _: json.dumps(refusal).encode()) as url:
         code, _, err = run("dev", "seal", "--url", url)

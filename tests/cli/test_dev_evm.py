@@ -44,16 +44,19 @@ def node(key: str = DEV_KEY) -> Loopback:
 
 
 def started(server: Loopback, tmp_path: Path, *flags: str) -> Result:
+    """Run `dev evm` against a node, with a payer's key in a temporary folder."""
     require_py_evm()
     line = ["dev", "evm", "--node", server.url, "--key", str(tmp_path / "payer.key"), *flags]
     return CliRunner().invoke(cli, line)
 
 
 def ended(result: Result, code: ExitCode, text: str) -> None:
+    """Assert the exit code and a part of the output."""
     assert (result.exit_code, text in result.output) == (code, True), result.output
 
 
 def test_without_the_extra_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name the package to install where py-evm is missing."""
     monkeypatch.delitem(sys.modules, "cfnode.devchain.evm.chain", raising=False)
     monkeypatch.setitem(sys.modules, "eth.abc", None)
     with node() as server:
@@ -62,6 +65,7 @@ def test_without_the_extra_it_says_how_to_get_it(tmp_path: Path, monkeypatch: py
 
 
 def test_a_chain_whose_keys_are_secret_gets_none(tmp_path: Path) -> None:
+    """Refuse a chain whose aggregate key is no development key, and create no payer."""
     with node(LIVE_KEY) as server:
         result = started(server, tmp_path)
     ended(
@@ -73,6 +77,7 @@ def test_a_chain_whose_keys_are_secret_gets_none(tmp_path: Path) -> None:
 
 
 def test_a_chain_without_contracts_is_named(tmp_path: Path) -> None:
+    """Name the chain that has no contracts, and suggest another."""
     with node() as server:
         ended(
             started(server, tmp_path, "--chain=bsc"),
@@ -82,6 +87,7 @@ def test_a_chain_without_contracts_is_named(tmp_path: Path) -> None:
 
 
 def test_a_taken_port_is_named_and_the_new_key_is_the_users_alone(tmp_path: Path) -> None:
+    """Name the taken port; the new payer's key is for its owner alone, and not printed."""
     with node() as server, socket.create_server(("127.0.0.1", 0)) as taken:
         result = started(server, tmp_path, f"--port={taken.getsockname()[1]}")
     ended(result, ExitCode.NETWORK, "is in use; choose another with --port")
@@ -95,6 +101,7 @@ def test_a_taken_port_is_named_and_the_new_key_is_the_users_alone(tmp_path: Path
     [("no key", "is neither a keystore JSON nor a key in hex"), ('{"version": 3, "crypto": {}}', "")],
 )
 def test_a_file_without_a_usable_key_is_named(tmp_path: Path, content: str, text: str) -> None:
+    """Refuse a key file that holds no key, and one whose keystore names no address."""
     (tmp_path / "payer.key").write_text(content)
     with node() as server:
         result = started(server, tmp_path)
@@ -104,6 +111,7 @@ def test_a_file_without_a_usable_key_is_named(tmp_path: Path, content: str, text
 
 @pytest.mark.parametrize("address", ["0x12", "0xFCd3C82b154CB4717Ac98718D0Fd13EEBA3D2754", "vault.eth"])
 def test_an_account_to_fund_is_an_address(tmp_path: Path, address: str) -> None:
+    """Refuse an account that is malformed, whose checksum is wrong, or that is a name."""
     with node() as server:
         ended(
             started(server, tmp_path, "--fund", address),

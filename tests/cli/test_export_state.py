@@ -36,6 +36,7 @@ class Served:
         self.genesis = f"0x{genesis_hash(dev_chain_spec()).hex()}"
 
     def call(self, url: str, method: str, params: list[Any], **_: Any) -> Any:
+        """Answer as a node does, or fail on a method that the export has no need of."""
         match method, params:
             case "chain_getBlockHash", [0]:
                 return self.genesis
@@ -56,6 +57,7 @@ class Served:
 
 
 def exported(lie: Lie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """Run `export-state` against a node that lies in one way."""
     node = Served()
     lie(node)
     monkeypatch.setattr(client, "call", node.call)
@@ -65,6 +67,7 @@ def exported(lie: Lie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resul
 
 
 def test_a_true_state_is_written_and_the_block_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a state with its child trie, and print block, verified root and who claims finality."""
     done = exported(lambda node: None, tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     header = Served().header
@@ -77,26 +80,32 @@ def test_a_true_state_is_written_and_the_block_named(tmp_path: Path, monkeypatch
 
 
 def altered(node: Served) -> None:
+    """Change a value of the state."""
     node.top[b"ab"] = b"not 2"
 
 
 def left_out(node: Served) -> None:
+    """Leave a key of the state out."""
     del node.top[b"b" * 40]
 
 
 def added(node: Served) -> None:
+    """Add a key to the state."""
     node.top[b"c"] = b"more funds"
 
 
 def altered_child(node: Served) -> None:
+    """Change a value of the child trie."""
     node.child[b"two"] = b"not 2"
 
 
 def another_chain(node: Served) -> None:
+    """Answer with the genesis of another chain."""
     node.genesis = "0x" + "11" * 32
 
 
 def another_header(node: Served) -> None:
+    """Answer with a header that has another hash than was asked for."""
     node.header = Header(b"\x01" * 32, 77, bytes(32), b"\x02" * 32)
 
 
@@ -114,6 +123,7 @@ def another_header(node: Served) -> None:
 def test_a_wrong_state_of_a_node_is_an_error_and_nothing_is_written(
     lie: Lie, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse a state whose root is not the header's, and leave no file behind."""
     done = exported(lie, tmp_path, monkeypatch)
     assert done.exit_code == 1
     assert error in done.stderr

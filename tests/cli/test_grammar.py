@@ -25,6 +25,7 @@ NOWHERE = "http://127.0.0.1:1"
 
 
 def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
+    """Declare --node, --network and the times alike in each command that has them."""
     by_path = dict(commands())
     nodes = [declared for command in by_path.values() if (declared := option(command, "--node"))]
     assert len(nodes) > 25
@@ -48,10 +49,12 @@ def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
 
 
 def test_each_command_knows_json() -> None:
+    """Offer --json with each command."""
     assert [path for path, command in commands() if not option(command, "--json")] == []
 
 
 def test_what_follows_a_swap_needs_no_broker() -> None:
+    """Offer --commission only where a swap is priced or a partner's share is set."""
     by_path = dict(commands())
     assert [path for path, command in by_path.items() if option(command, "--commission")] == [
         "swap quote",
@@ -61,6 +64,7 @@ def test_what_follows_a_swap_needs_no_broker() -> None:
 
 
 def test_the_node_is_named_once_for_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the node from CFNODE_URL, from ws:// as from http://, and from --node before both."""
     with serving(echo) as url:
         monkeypatch.setenv("CFNODE_URL", url)
         assert json.loads(run("rpc", "m")[1]) == ["m", []]
@@ -73,6 +77,7 @@ def test_the_node_is_named_once_for_all_commands(monkeypatch: pytest.MonkeyPatch
     "wrong", ["localhost:9944", "ftp://host", "http://", "http://host:port", "http://[::1"]
 )
 def test_a_malformed_node_address_is_refused_at_once(wrong: str) -> None:
+    """Refuse a node's address without scheme or host, with another scheme or a bad port, in each command."""
     for line in (("rpc", "m"), ("wait",), ("dev", "seal"), ("swap", "status", "1"), ("inspect-runtime",)):
         code, _, err = run(*line, "--node", wrong)
         assert (code, "Invalid value for '--node' / '--url'" in err) == (2, True), err
@@ -93,6 +98,7 @@ def test_the_command_line_beats_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("wrong", ["nan", "inf", "0", "-1", "1e9", "soon", "1,5"])
 def test_no_command_waits_without_a_bound(wrong: str) -> None:
+    """Refuse times that are no number, not finite, zero, or above a day."""
     for line in (("rpc", "m", "--timeout"), ("dev", "seal", "--timeout"), ("swap", "watch", "1", "--every")):
         code, _, err = run(*line, wrong)
         assert (code, "is not a number of seconds: " in err) == (2, True), err
@@ -121,6 +127,7 @@ def test_no_command_waits_without_a_bound(wrong: str) -> None:
 def test_an_error_is_an_object_where_json_is_asked_for(
     line: tuple[str, ...], code: int, name: str, words: str
 ) -> None:
+    """Print one JSON object with a code on standard output, or one text on standard error."""
     exit_code, out, err = run(*line, "--json")
     error = json.loads(out)["error"]
     assert (exit_code, err, error["code"]) == (code, "", name)
@@ -131,6 +138,7 @@ def test_an_error_is_an_object_where_json_is_asked_for(
 
 
 def types(kind: click.ParamType[Any]) -> Sequence[Any]:
+    """Return the types of the values that a parameter takes."""
     return kind.types if isinstance(kind, click.Tuple) else [kind]
 
 
@@ -165,6 +173,8 @@ METHODS = {"methods": ["system_health", "cf_account_info", "cf_accounts"], "vers
     ],
 )
 def test_a_method_that_the_node_lacks_is_answered_with_those_like_it(method: str, hint: str) -> None:
+    """Suggest methods of the node that are spelled or begin like the unknown one."""
+
     def answer(request: dict[str, Any]) -> bytes:
         if request["method"] == "rpc_methods":
             return result(METHODS)
@@ -192,6 +202,7 @@ def test_a_method_that_the_node_lacks_is_answered_with_those_like_it(method: str
     ],
 )
 def test_an_unknown_command_is_answered_with_those_like_it(line: tuple[str, ...], hint: str | None) -> None:
+    """Suggest commands that are spelled alike, also from other groups."""
     done = CliRunner().invoke(cli, line, prog_name="cfnode")
     assert done.exit_code == 2
     step = "; `cfnode --help` lists the commands" if hint is None else f".{hint}"
@@ -200,6 +211,8 @@ def test_an_unknown_command_is_answered_with_those_like_it(line: tuple[str, ...]
 
 @pytest.mark.parametrize("name", ["cfnode", "chainflip-node"])
 def test_the_program_has_the_name_that_it_was_started_by(name: str) -> None:
+    """Print the name of the executable that was started, in version, usage and advice."""
+
     def printed(*arguments: str) -> str:
         program = str(Path(sys.executable).with_name(name))
         done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)

@@ -64,16 +64,19 @@ class Player:
 
 
 def test_each_command_has_a_schema() -> None:
+    """Have a schema for each command, or a reason why it prints no document."""
     assert SCHEMAS.keys() | NO_DOCUMENT.keys() == {path for path, _ in commands()}
     assert SCHEMAS.keys() & NO_DOCUMENT.keys() == set()
 
 
 def test_each_command_that_prints_a_list_prints_lines_as_well() -> None:
+    """Offer --json-lines with each command whose document is a list."""
     listing = {path for path, schema in SCHEMAS.items() if isinstance(schema, list)} - {"swap watch"}
     assert {path for path, command in commands() if option(command, "--json-lines")} == listing
 
 
 def play_a_development_chain(play: Player) -> None:
+    """Play the commands that control a development chain."""
     play("status")
     play("wait")
     play("rpc", "system_health")
@@ -94,6 +97,7 @@ def play_a_development_chain(play: Player) -> None:
 
 
 def play_a_swap(node: NodeProcess, play: Player) -> None:
+    """Play a swap from quote to completion, and one through the vault."""
     play("swap quote", "BTC", "ETH", "0.1")
     to = (f"--to={RECEIVER}", f"--refund={REFUND}", "--slippage=5")
     opened = play("swap request", "BTC", "ETH", "0.1", *to)
@@ -108,6 +112,7 @@ def play_a_swap(node: NodeProcess, play: Player) -> None:
 
 
 def play_a_provider(play: Player) -> None:
+    """Play a provider from deposit to withdrawal; then a failed broadcast and an upgrade."""
     play("lp refund-address", "Ethereum", RECEIVER)
     channel = play("lp deposit", "ETH")
     play("dev deposit", channel["depositAddress"], "ETH", "10")
@@ -135,6 +140,7 @@ def play_a_provider(play: Player) -> None:
 
 
 def play_the_books(play: Player, folder: Path) -> None:
+    """Play reports, statements, webhooks and partners over the books of the chain."""
     books = f"--database={sqlite_url(folder / 'books.sqlite')}"
 
     def silent(*line: str) -> None:
@@ -165,6 +171,7 @@ def play_the_books(play: Player, folder: Path) -> None:
 
 
 def play_the_keys(play: Player, folder: Path) -> None:
+    """Play the commands about keys."""
     keystore = f"--keystore-path={folder / 'keystore'}"
     assert play("key insert", "--suri=//Alice", keystore)["inserted"] is True
     assert play("key insert", "--suri=//Alice", keystore)["inserted"] is False
@@ -178,6 +185,7 @@ def play_the_keys(play: Player, folder: Path) -> None:
 
 
 def play_the_files(play: Player, folder: Path) -> None:
+    """Play the commands about specifications, configuration and databases."""
     state, mine, config = folder / "state.json", folder / "mine.json", folder / "config.toml"
     state.write_text(to_json(dev_chain_spec(DevGenesis())))
     config.write_text("[rpc]\ntimeout = 3\n")
@@ -197,6 +205,7 @@ def play_the_files(play: Player, folder: Path) -> None:
 
 
 def play_a_replay(play: Player, folder: Path) -> None:
+    """Play a strategy against prices and swaps from files."""
     for name, text in (("prices.csv", PRICES), ("swaps.csv", SWAPS), ("json_maker.py", MAKER)):
         (folder / name).write_text(text)
     files = (f"--prices={folder / 'prices.csv'}", f"--swaps={folder / 'swaps.csv'}")
@@ -205,11 +214,13 @@ def play_a_replay(play: Player, folder: Path) -> None:
 
 
 def play_a_recovery(play: Player) -> None:
+    """Play a recovery for a stored answer of a node."""
     with state_chain(vector("native-ethereum-even-key")) as server:
         play("recover", "ethereum", "7", "--node", server.url)
 
 
 def test_each_document_is_as_its_schema_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare the document of each command with its schema, and leave no command out."""
     monkeypatch.chdir(tmp_path)
     play = Player()
     play_the_keys(play, tmp_path)
@@ -228,6 +239,7 @@ def test_each_document_is_as_its_schema_says(tmp_path: Path, monkeypatch: pytest
 
 
 def test_errors_are_objects_with_a_code_and_a_message() -> None:
+    """Print a node's own error object inside the document of an error."""
     refusal = {"code": -32000, "message": "no"}
     with serving(lambda request: json.dumps({"jsonrpc": "2.0", "id": 1, "error": refusal}).encode()) as url:
         done = CliRunner().invoke(cli, ["rpc", "m", "--node", url, "--json"])
@@ -237,6 +249,7 @@ def test_errors_are_objects_with_a_code_and_a_message() -> None:
 
 
 def test_a_list_has_the_same_entries_as_an_array_and_as_lines(tmp_path: Path) -> None:
+    """Print equal entries as one array and as lines, and refuse --json-lines together with --csv."""
     books = f"--database={sqlite_url(tmp_path / 'books.sqlite')}"
     Database(sqlite_url(tmp_path / "books.sqlite")).migrate()
     for count in range(3):
@@ -265,4 +278,5 @@ def test_a_list_has_the_same_entries_as_an_array_and_as_lines(tmp_path: Path) ->
     ],
 )
 def test_a_document_off_the_convention_is_noticed(value: Any, schema: Any, fault: str) -> None:
+    """Notice members in snake case, of another kind, missing, extra, or amounts without their asset."""
     assert list(faults(value, schema)) == [fault]

@@ -34,6 +34,7 @@ def error_of(*line: str) -> tuple[int, dict[str, Any]]:
 
 @pytest.mark.parametrize("path", COMMANDS)
 def test_an_unknown_option_is_an_error_as_json(path: str) -> None:
+    """Print one JSON error with code USAGE for an option that the command lacks."""
     code, error = error_of(*path.split(), "--no-such-option")
     assert (code, error["code"]) == (2, "USAGE")
     wanted = "FLAGs need the COMMAND" if path == "config show" else "No such option '--no-such-option'"
@@ -53,11 +54,13 @@ BOUNDED = {path: case for path, command in COMMANDS.items() for case in values(c
 
 
 def test_most_commands_have_a_value_that_may_be_wrong() -> None:
+    """Have a parameter with a bounded type in more than 50 commands, so that the next test says something."""
     assert len(BOUNDED) > 50
 
 
 @pytest.mark.parametrize("path", BOUNDED)
 def test_a_malformed_value_is_an_error_as_json(path: str) -> None:
+    """Print one JSON error for a value outside the parameter's type, in each command."""
     name, words = BOUNDED[path]
     code, error = error_of(*path.split(), *words)
     assert (code, error["code"]) == (2, "USAGE"), name
@@ -69,16 +72,19 @@ NEEDING = [path for path, command in COMMANDS.items() if any(param.required for 
 
 @pytest.mark.parametrize("path", NEEDING)
 def test_a_missing_parameter_is_an_error_as_json(path: str) -> None:
+    """Print one JSON error for a missing parameter, in each command that needs one."""
     code, error = error_of(*path.split())
     assert (code, error["code"]) == (2, "USAGE")
     assert "missing" in error["message"].lower()
 
 
 def path_of(line: str) -> str:
+    """Return the command that a line begins with."""
     return next(path for path in COMMANDS if f"{line} ".startswith(f"{path} "))
 
 
 def test_each_command_that_asks_a_node_is_played_without_one() -> None:
+    """Play below each command that has --node."""
     asking = {path for path, command in COMMANDS.items() if option(command, "--node")}
     assert {path_of(line) for line in (*ASKING, *WAITING)} == asking
 
@@ -95,6 +101,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("line", ASKING)
 def test_a_node_that_is_away_is_an_error_as_json(line: str, books: str) -> None:
+    """Print UNREACHABLE with the address and the reason, as JSON and as text, where no node listens."""
     words = line.split()
     words += ["--node", NOWHERE, *([f"--database={books}"] if words[0] in ("ledger", "service") else [])]
     code, error = error_of(*words)
@@ -115,5 +122,6 @@ def test_a_variable_asks_for_json_as_the_option_does(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("line", [("swap",), ("swap", "qoute"), ("nothing",), ("ledger", "partner", "ad")])
 def test_an_unknown_command_is_an_error_as_json(line: tuple[str, ...]) -> None:
+    """Print one JSON error for a group without a command, and for an unknown command."""
     code, error = error_of(*line)
     assert (code, error["code"]) == (2, "USAGE")

@@ -61,18 +61,21 @@ def played(*arguments: str) -> tuple[list[list[Any]], tuple[int, str, str]]:
 
 
 def test_an_account_is_registered() -> None:
+    """Send the registration and print its transaction."""
     calls, (code, out, err) = played("register")
     assert (calls, code, err) == ([["lp_register_account"]], 0, "")
     assert out == f"registered as a liquidity provider: transaction {HASH}\n"
 
 
 def test_a_refund_address_is_set() -> None:
+    """Set the refund address of a chain and print its transaction."""
     calls, (code, out, _) = played("refund-address", "ethereum", EVM)
     assert calls == [["lp_register_liquidity_refund_address", "Ethereum", EVM]]
     assert (code, out) == (0, f"Ethereum refunds go to {EVM}: transaction {HASH}\n")
 
 
 def test_a_deposit_channel_is_opened() -> None:
+    """Print address, expiry by the chain's clock and the command that pays on a development chain."""
     calls, (code, out, _) = played("deposit", "ETH")
     assert (calls, code) == ([["lp_request_liquidity_deposit_address_v2", ETHER]], 0)
     lines = out.splitlines()
@@ -89,6 +92,7 @@ def test_a_deposit_channel_is_opened() -> None:
 def test_a_deposit_channel_is_printed_by_a_node_that_does_not_tell_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Print the address and an expiry though the node gives neither time nor height."""
     monkeypatch.setitem(ANSWERS, "state_getStorage", dict.fromkeys(ANSWERS["state_getStorage"]))
     _, (code, out, _) = played("deposit", "ETH")
     assert (code, f"to      {EVM.lower()}\n" in out) == (0, True)
@@ -99,6 +103,7 @@ def test_a_deposit_channel_is_printed_by_a_node_that_does_not_tell_the_time(
 
 @pytest.mark.parametrize(("amount", "taken"), [("1.5", 15 * 10**17), ("all", 3 * 10**18)])
 def test_a_balance_is_withdrawn(amount: str, taken: int) -> None:
+    """Withdraw an amount or the whole free balance, and print the payout's number."""
     calls, (code, out, _) = played("withdraw", "ETH", amount, EVM)
     assert (calls, code) == ([["lp_withdraw_asset", hex(taken), ETHER, EVM, "InBlock"]], 0)
     assert out.endswith(f" ETH to {EVM}, payout Ethereum-2: transaction {HASH}\n")
@@ -125,6 +130,7 @@ def test_an_address_is_repeated_with_its_checksum(line: tuple[str, ...]) -> None
     ],
 )
 def test_a_wrong_value_is_refused_before_anything_is_sent(line: tuple[str, ...], fault: str) -> None:
+    """Refuse wrong addresses and empty balances without a call that changes anything."""
     calls, (code, out, err) = played(*line)
     assert (calls, code, out) == ([], 2, "")
     assert fault in err
@@ -133,6 +139,7 @@ def test_a_wrong_value_is_refused_before_anything_is_sent(line: tuple[str, ...],
 def test_the_account_is_that_of_the_one_key_on_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Guess the account from the only key in the keystore, and refuse several, none or a foreign node."""
     monkeypatch.setenv("CFNODE_BASE_PATH", str(tmp_path))
     url, bob = "http://127.0.0.1:1", Keypair.from_suri("//Bob")
 

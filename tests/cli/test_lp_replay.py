@@ -17,6 +17,8 @@ MAKER = "def quotes(market):\n    return []\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with prices and a strategy; starting a chain fails the test."""
+
     def no_node(*_: object) -> None:
         raise AssertionError("a chain was started")
 
@@ -28,6 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*flags: str) -> Result:
+    """Run `lp replay` in the folder."""
     arguments = ["--prices=prices.csv", "--strategy=refused_maker:quotes", *flags]
     return CliRunner().invoke(cli, ["lp", "replay", *arguments], catch_exceptions=False)
 
@@ -49,12 +52,14 @@ def run(*flags: str) -> Result:
     ],
 )
 def test_a_replay_that_cannot_begin(folder: Path, flags: tuple[str, ...], code: int, text: str) -> None:
+    """Refuse missing funds, odd times and absent files by one sentence, before a chain is started."""
     done = run(*flags)
     assert (done.exit_code, "Traceback" in done.output) == (code, False), done.output
     assert text in " ".join(done.output.split())
 
 
 def test_each_bad_line_is_printed_with_its_number(folder: Path) -> None:
+    """Print each malformed line of a file with its number, in one error."""
     (folder / "swaps.csv").write_text("time,from,to,amount\n1767614400,ETH,USDC,x\n1767614400,ETH,ETH,1\n")
     done = run("--fund=ETH=1", "--swaps=swaps.csv")
     assert done.exit_code == 2

@@ -20,6 +20,8 @@ NODE = "/ip4/1.2.3.4/tcp/30333/p2p/12D3KooWPWqdeeWGjycVLiy6drp2P9ghozqbe9o57Fjvj
 
 
 class Started(NamedTuple):
+    """Configuration of a node that would have run."""
+
     config: Config
     dev: DevConfig | None
 
@@ -38,10 +40,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Started]:
 
 
 def given(*flags: str) -> Result:
+    """Run `run --tmp` with flags; the fixture keeps the node from starting."""
     return CliRunner().invoke(run, ["--tmp", *flags])
 
 
 def test_an_operators_command_line_becomes_the_network(started: list[Started]) -> None:
+    """Pass an operator's flags about peers on to the network, which announces the public address."""
     flags = (
         f"--reserved-nodes={NODE}",
         "--reserved-only",
@@ -79,6 +83,7 @@ def test_an_operators_command_line_becomes_the_network(started: list[Started]) -
 def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
     started: list[Started], flags: tuple[str, ...], chain_type: str, dials: bool
 ) -> None:
+    """Dial private addresses of unknown peers on local chains only, unless a flag says otherwise."""
     assert given(*flags).exit_code == 0
     spec = dev_chain_spec()
     spec = ChainSpec(**{**{name: getattr(spec, name) for name in spec.__slots__}, "chain_type": chain_type})
@@ -102,6 +107,7 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
 def test_a_malformed_address_is_refused_with_the_reason(
     started: list[Started], flag: str, reason: str
 ) -> None:
+    """Refuse an address with a malformed part or without a peer id, and say which part."""
     done = given(flag)
     assert done.exit_code == 2
     assert reason in done.output
@@ -120,12 +126,14 @@ def test_a_malformed_address_is_refused_with_the_reason(
 def test_a_development_chain_may_begin_at_a_time_or_now(
     started: list[Started], value: str, expected: int | str
 ) -> None:
+    """Take seconds, milliseconds, a date with a zone or `now` as the start of a development chain."""
     assert given("--dev", f"--dev-start-time={value}").exit_code == 0
     assert started[0].dev is not None and started[0].dev.start_time == expected
 
 
 @pytest.mark.parametrize("value", ["yesterday", "-5", "1969-12-31", "10000-01-01", "9" * 30, ""])
 def test_a_start_time_that_is_no_time_is_refused(started: list[Started], value: str) -> None:
+    """Refuse a start before 1970, after 9999 or in words, and list what may be written."""
     refused = given("--dev", f"--dev-start-time={value}")
     assert refused.exit_code == 2 and not started
     assert "Invalid value for '--dev-start-time': " in refused.stderr
@@ -146,6 +154,7 @@ def test_a_start_time_that_is_no_time_is_refused(started: list[Started], value: 
 def test_a_development_chain_listens_for_peers_on_this_machine_unless_a_flag_names_a_port(
     started: list[Started], flags: tuple[str, ...], listen: list[str]
 ) -> None:
+    """Listen on this machine alone with --dev, and on all interfaces once a flag names a port."""
     assert given(*flags).exit_code == 0
     service = open_network(started[0].config, dev_chain_spec(), NODE_KEY, bytes(32))
     assert [str(address) for address in service._settings.listen] == listen

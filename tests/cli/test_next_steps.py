@@ -55,6 +55,7 @@ def mistakes(path: str, command: click.Command) -> Iterator[list[str]]:
 def test_each_command_says_what_to_do_about_a_malformed_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End each usage error of each command with a next step, for one mistake at a time."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     seen, faults = 0, list[tuple[str, str]]()
@@ -110,6 +111,7 @@ def test_each_text_of_an_error_says_what_to_do() -> None:
 
 @pytest.mark.parametrize("error", Dev.Error)
 def test_each_refusal_of_the_controls_says_what_to_do(error: Dev.Error) -> None:
+    """Add a next step to each error of the development pallet, whose own words are metadata."""
     refusal = read_refusal(
         f'KnownModuleError {{ pallet: "Dev", name: "{error.name}", error: "{error.doc}" }}'
     )

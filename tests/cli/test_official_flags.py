@@ -19,6 +19,7 @@ BEFORE, AFTER = ("--rpc-port", "1234"), ("--rpc-max-connections", "77")
 
 
 def option(flag: Flag) -> ClapOption:
+    """Return the option of `run` that a flag of the official node names."""
     parameter = next(param for param in RUN.params if flag.name in (*param.opts, *param.secondary_opts))
     assert isinstance(parameter, ClapOption)
     return parameter
@@ -31,6 +32,7 @@ def given(ctx: click.Context, flag: Flag) -> Any:
 
 
 def test_each_flag_is_accepted_in_every_spelling_and_takes_nothing_from_its_neighbours() -> None:
+    """Accept each official flag in each spelling, refuse those marked so, and leave the flags around it."""
     tried = 0
     for flag in FLAGS:
         for arguments, values in spellings(flag):
@@ -44,6 +46,7 @@ def test_each_flag_is_accepted_in_every_spelling_and_takes_nothing_from_its_neig
 
 
 def check_accepted(flag: Flag, arguments: list[str], values: list[str]) -> None:
+    """Assert that a flag has its value, and that the flags before and after it have theirs."""
     before = () if flag.name == BEFORE[0] else BEFORE
     after = () if flag.name == AFTER[0] else AFTER
     ctx = parsed(*before, *arguments, *after)
@@ -66,6 +69,7 @@ def check_accepted(flag: Flag, arguments: list[str], values: list[str]) -> None:
 @pytest.mark.parametrize("flag", [flag for flag in FLAGS if flag.takes in (Takes.ONE, Takes.SEVERAL)],
                          ids=lambda flag: flag.name)  # fmt: skip
 def test_a_flag_without_its_value_does_not_take_the_next_flag(flag: Flag) -> None:
+    """Refuse a flag that lacks its value instead of taking the next flag for it."""
     for name in flag.spellings:
         with pytest.raises(click.BadOptionUsage, match=f"'{name}' requires an argument"):
             parsed(name, "--rpc-methods=safe")
@@ -88,6 +92,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize("group", EXCLUDING, ids="-".join)
 def test_flags_that_exclude_each_other_are_refused_together(group: tuple[str, str]) -> None:
+    """Refuse two flags that exclude each other, in either order."""
     for first, second in (group, group[::-1]):
         text = re.escape(f"{second} cannot be used with {first}: give one of them")
         with pytest.raises(click.UsageError, match=text):
@@ -96,15 +101,18 @@ def test_flags_that_exclude_each_other_are_refused_together(group: tuple[str, st
 
 
 def test_the_last_of_two_equal_flags_counts() -> None:
+    """Take the last of two equal flags, as the official node does."""
     assert parsed("--rpc-port", "1", "--dev", "--dev", "--rpc-port=2").params["rpc_port"] == 2
 
 
 @pytest.mark.parametrize("name", ["a.b@c", "https://node.example", "n" * 64])
 def test_a_name_that_the_official_node_refuses_is_accepted(name: str) -> None:
+    """Accept a node's name that the official node refuses, since nothing here depends on it."""
     assert parsed("--name", name).params["name"] == name
 
 
 def test_a_flag_overrides_an_excluded_one_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a flag of the command line stand where a variable sets one that it excludes."""
     monkeypatch.setenv("CFNODE_PORT", "30444")
     address = "/ip4/127.0.0.1/tcp/0"
     ctx = RUN.make_context("run", [f"--listen-addr={address}"], auto_envvar_prefix="CFNODE")
@@ -120,6 +128,7 @@ def test_warming_the_cache_does_not_start_an_unsafe_node() -> None:
 
 
 def test_values_that_the_official_node_compares_exactly_are_not_accepted_in_other_cases() -> None:
+    """Refuse "Archive" in capitals where the official node compares the letters exactly."""
     for flag, value in (("--blocks-pruning", "Archive"), ("--state-pruning", "Archive-Canonical")):
         with pytest.raises(click.BadParameter):
             parsed(flag, value)
@@ -128,6 +137,7 @@ def test_values_that_the_official_node_compares_exactly_are_not_accepted_in_othe
 def test_a_value_in_any_case_may_come_from_a_variable_and_from_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
+    """Accept values in any case from a file and from a variable, and store them in lower case."""
     file = tmp_path / "node.toml"
     file.write_text('[run]\nsync = "Warp"\nrpc-methods = "SAFE"\nlog-format = "JSON"\n')
     printed = CliRunner().invoke(cli, ["config", "show", "run", "--config", str(file)], prog_name="cfnode")
@@ -138,6 +148,7 @@ def test_a_value_in_any_case_may_come_from_a_variable_and_from_a_file(
 
 
 def test_a_file_with_another_name_of_a_flag_is_told_the_first_one(tmp_path: Any) -> None:
+    """Name the first spelling of a flag where the file has another one."""
     file = tmp_path / "node.toml"
     file.write_text("[run]\npruning = 100\nno-private-ipv4 = true\n")
     refused = CliRunner().invoke(cli, ["config", "check", str(file)], prog_name="cfnode")
@@ -148,6 +159,7 @@ def test_a_file_with_another_name_of_a_flag_is_told_the_first_one(tmp_path: Any)
 
 @pytest.mark.parametrize("name", ["--validator", "--alice"])
 def test_what_makes_an_authority_needs_a_development_chain(name: str) -> None:
+    """Refuse to author blocks of a live chain, where this node only follows."""
     refused = CliRunner().invoke(cli, ["run", name], prog_name="cfnode")
     assert (refused.exit_code, f"{name} needs --dev: cfnode follows" in refused.stderr) == (2, True)
 

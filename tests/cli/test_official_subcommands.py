@@ -25,10 +25,12 @@ ALICE = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
 
 
 def run(*arguments: str, name: str = "cfnode") -> Result:
+    """Run the program under a name."""
     return CliRunner().invoke(cli, arguments, prog_name=name)
 
 
 def test_each_subcommand_exists_or_says_what_to_do_instead() -> None:
+    """Have each official subcommand, or a sentence that says what to use instead."""
     for subcommand in SUBCOMMANDS:
         result = run(*subcommand.name.split(), "--help")
         if subcommand.name in MISSING:
@@ -39,6 +41,7 @@ def test_each_subcommand_exists_or_says_what_to_do_instead() -> None:
 
 
 def command_of(name: str) -> ClapCommand:
+    """Return the command at a path of words."""
     command: click.Command = cli
     for word in name.split():
         assert isinstance(command, click.Group)
@@ -59,6 +62,7 @@ NEEDED = {"build-spec": ["--chain=live.json"]}
     ids=lambda subcommand: subcommand.name,
 )
 def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcommand) -> None:
+    """Accept each flag of each subcommand in each spelling, and refuse it without its value."""
     command = command_of(subcommand.name)
     for flag in subcommand.flags:
         needed = [] if flag.name == "--chain" else NEEDED.get(subcommand.name, [])
@@ -77,10 +81,12 @@ def test_each_flag_of_a_subcommand_is_taken_in_every_spelling(subcommand: Subcom
 
 
 def test_the_flags_of_subcommands_are_many_and_written_in_many_ways() -> None:
+    """Count more than 530 spellings, so that the test above says something."""
     assert sum(1 for subcommand in SUBCOMMANDS for flag in subcommand.flags for _ in spellings(flag)) > 530
 
 
 def test_a_missing_subcommand_says_so_whatever_follows() -> None:
+    """Print the sentence for a missing subcommand, whatever arguments follow."""
     for name in MISSING:
         for arguments in (["--dev", "5"], ["--chain=dev", "--base-path", "/nowhere", "out.bin"]):
             result = run(name, *arguments)
@@ -88,6 +94,7 @@ def test_a_missing_subcommand_says_so_whatever_follows() -> None:
 
 
 def test_help_before_a_command_is_help_after_it() -> None:
+    """Print by `help COMMAND` what `COMMAND --help` prints, under both names of the program."""
     for name in ("cfnode", "chainflip-node"):
         for before, after in (([], []), (["key"], ["key"]), (["key", "inspect"], ["key", "inspect"])):
             assert run("help", *before, name=name).stdout == run(*after, "--help", name=name).stdout
@@ -98,16 +105,19 @@ def test_help_before_a_command_is_help_after_it() -> None:
 def test_to_build_a_built_in_chain_specification_names_the_command_that_prints_it(
     arguments: list[str],
 ) -> None:
+    """Name `export-chain-spec` to who wants to build a specification that is built in."""
     result = run("build-spec", *arguments)
     assert (result.exit_code, "`cfnode export-chain-spec --chain " in result.stderr) == (2, True)
 
 
 def test_a_public_key_is_not_compared_with_another_one() -> None:
+    """Refuse to compare a public key with an expected one."""
     result = run("key", "inspect", "--public", "0x00", "--expect-public", ALICE)
     assert (result.exit_code, "cannot be used with --public" in result.stderr) == (2, True)
 
 
 def test_the_sentences_name_commands_that_exist() -> None:
+    """Name in the sentences only commands that exist."""
     for sentence in MISSING.values():
         for word in ("purge-chain", "rpc"):
             if f"cfnode {word}" in sentence:
@@ -115,6 +125,7 @@ def test_the_sentences_name_commands_that_exist() -> None:
 
 
 def test_chain_info_prints_what_the_node_has(tmp_path: Path) -> None:
+    """Print best, final and first block of a stopped or running node's database."""
     base = f"--base-path={tmp_path}/base"
     with running_node(tmp_path, base, "--dev", "--dev-seal=manual") as node:
         head = node.call("dev_newBlock")
@@ -135,6 +146,7 @@ def test_chain_info_prints_what_the_node_has(tmp_path: Path) -> None:
 
 
 def test_what_other_flags_of_a_subcommand_have_no_meaning_is_said(tmp_path: Path) -> None:
+    """Name the official flags that the command ignores."""
     result = run("purge-chain", "--dev", "-y", "-d", str(tmp_path), "--db", "RocksDb", "-l", "info")
     assert result.exit_code == 0
     assert "Ignoring --database, which has no meaning for this command.\n" in result.stderr
@@ -150,6 +162,7 @@ def test_a_subcommand_does_not_take_a_flag_for_a_value() -> None:
 
 
 def inspected(*arguments: str) -> dict[str, Any]:
+    """Return what `key inspect` prints as JSON."""
     result = run("key", "inspect", *arguments, "--output-type", "Json")
     assert result.exit_code == 0, result.stderr
     document: dict[str, Any] = json.loads(result.stdout)
@@ -158,6 +171,7 @@ def inspected(*arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", ["/soft", "/0/polkadot", "/" + "long" * 20])
 def test_an_address_leads_to_the_keys_below_it(path: str) -> None:
+    """Derive the public keys of soft junctions from an address, without its secret."""
     below = Keypair.from_suri(f"//Alice{path}")
     key_document = inspected(ALICE + path)
     assert key_document["publicKey"] == "0x" + below.public.hex()
@@ -167,6 +181,7 @@ def test_an_address_leads_to_the_keys_below_it(path: str) -> None:
 
 
 def test_only_the_secret_leads_through_a_hard_junction() -> None:
+    """Refuse a hard junction below a public key, and any below ed25519."""
     result = run("key", "inspect", f"{ALICE}//hard")
     assert (result.exit_code, "only the secret leads through a hard junction" in result.stderr) == (1, True)
     with pytest.raises(SuriError, match="ed25519 has no soft junctions"):
@@ -175,6 +190,7 @@ def test_only_the_secret_leads_through_a_hard_junction() -> None:
 
 @pytest.mark.parametrize("scheme", ["Sr25519", "ED25519", "ecdsa"])
 def test_one_key_of_any_scheme_is_generated_as_the_official_node_does(scheme: str) -> None:
+    """Print a new key of each scheme as `key inspect` prints it, with its password and network."""
     flags = ("--scheme", scheme, "-n", "Polkadot", "--password", "12345", "--output-type", "Json", "-w", "24")
     made = json.loads(run("key", "generate", *flags).stdout)
     assert len(made["secretPhrase"].split()) == 24

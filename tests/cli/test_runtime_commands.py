@@ -17,22 +17,26 @@ from tests.support.cli.servers import serving
 
 
 def run(*arguments: str) -> Result:
+    """Run the program in this process."""
     return CliRunner().invoke(cli, arguments, catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")
 def spec() -> ChainSpec:
+    """Return the specification of the development chain."""
     return dev_chain_spec(DevGenesis())
 
 
 @pytest.fixture
 def spec_file(spec: ChainSpec, tmp_path: Path) -> Path:
+    """Return that specification in a file."""
     path = tmp_path / "spec.json"
     path.write_text(to_json(spec))
     return path
 
 
 def test_the_first_runtime_of_a_specification_is_printed(spec: ChainSpec, spec_file: Path) -> None:
+    """Print versions, APIs, authorities and genesis hash of a specification, as JSON and as text."""
     report = json.loads(run("inspect-runtime", "--chain", str(spec_file), "--json").stdout)
     assert report["specName"] == "chainflip-node"
     assert report["stateVersion"] == 1
@@ -45,6 +49,7 @@ def test_the_first_runtime_of_a_specification_is_printed(spec: ChainSpec, spec_f
 
 
 def test_a_node_is_asked_over_json_rpc(spec: ChainSpec, spec_file: Path) -> None:
+    """Print by calls to a node what the specification's file gives."""
     expected = json.loads(run("inspect-runtime", "--chain", str(spec_file), "--json").stdout)
     from cfnode.core.chainspec import RawGenesis
     from cfnode.devchain.runtime_choice import runtime_for
@@ -70,6 +75,7 @@ def test_a_node_is_asked_over_json_rpc(spec: ChainSpec, spec_file: Path) -> None
 
 
 def test_a_specification_gets_authorities_that_everybody_has(spec_file: Path, tmp_path: Path) -> None:
+    """Write a specification whose authorities are Alice and Bob, and print each change and its genesis."""
     result = run("build-spec", "--chain", str(spec_file), "-o", str(tmp_path / "mine.json"))
     assert result.exit_code == 0
     assert "Aura.Authorities: 1 removed, 1 written" in result.stderr.splitlines()
@@ -84,6 +90,7 @@ def test_a_specification_gets_authorities_that_everybody_has(spec_file: Path, tm
 
 
 def test_an_unusable_source_is_an_error(spec_file: Path, tmp_path: Path) -> None:
+    """Refuse a specification without a state, no source at all, and a file that cannot be written."""
     light = tmp_path / "light.json"
     light.write_text(to_json(BERGHAIN))
     for arguments, words, code in (
@@ -99,6 +106,7 @@ def test_an_unusable_source_is_an_error(spec_file: Path, tmp_path: Path) -> None
 
 
 def test_the_official_specification(berghain_spec: Path) -> None:
+    """Read the main net's own specification: version 100, three authorities, twelve known APIs."""
     report = json.loads(run("inspect-runtime", "--chain", str(berghain_spec), "--json").stdout)
     assert (report["specVersion"], report["stateVersion"]) == (100, 1)
     assert report["genesisHash"] == "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"

@@ -48,6 +48,7 @@ _BEHIND = re.compile(r"\d+ d( \d+ h)? behind the clock")
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a node with broker, provider and all its states."""
     flags = (START, "--dev-lp=//Bob", "--state-pruning=archive")  # the walks read all blocks
     with node_with_broker(tmp_path_factory.mktemp("screens"), *flags) as running:
         yield running
@@ -139,6 +140,7 @@ def watched(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_screens_are_those_of_the_page(node: NodeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print a swap, a refund, a failed payout and a status as the guide's page and picture have them."""
     terminal = Terminal(node, "80 columns")
     blocks = []
     swapped(terminal, monkeypatch, "--slippage=5")
@@ -179,6 +181,7 @@ def test_the_picture_is_read_without_a_request() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_command_cuts_an_address(place: str, node: NodeProcess, tmp_path: Path) -> None:
+    """Print addresses, accounts and channels whole and unbroken at each width."""
     terminal = Terminal(node, place)
     to = (f"--to={RECEIVER}", f"--refund={REFUND}", "--slippage=5", "--no-qr")
     opened = terminal("swap", "request", "BTC", "ETH", "0.1", *to)
@@ -232,6 +235,7 @@ PRIVATE_CHANNEL = (
 
 
 def walk_a_swap(terminal: Terminal) -> None:
+    """Walk through a swap, its watch, and one through the vault."""
     node = terminal.node
     opened = terminal(
         "swap", "request", "BTC", "ETH", "0.1", f"--to={RECEIVER}", f"--refund={REFUND}", "--min-price=1"
@@ -250,6 +254,7 @@ def walk_a_swap(terminal: Terminal) -> None:
 
 
 def walk_a_failed_payout(terminal: Terminal) -> None:
+    """Walk through a payout that its receiver rejects, up to the recovery call."""
     terminal("dev", "fail-receiver", RECEIVER, "ETH")
     to = (f"--to={RECEIVER}", f"--refund={REFUND}")
     channel = channel_in(terminal("swap", "request", "BTC", "ETH", "0.1", *to, "--min-price=1"))
@@ -263,6 +268,7 @@ def walk_a_failed_payout(terminal: Terminal) -> None:
 
 
 def walk_a_provider(terminal: Terminal) -> None:
+    """Walk through deposit, orders and withdrawal of a provider."""
     terminal("lp", "refund-address", "Ethereum", RECEIVER)
     opened = terminal("lp", "deposit", "ETH")
     (address,) = set(re.findall(r"^to +(\S+)$", opened, re.MULTILINE))
@@ -278,6 +284,7 @@ def walk_a_provider(terminal: Terminal) -> None:
 
 
 def walk_a_chain(terminal: Terminal) -> None:
+    """Walk through the controls of a development chain."""
     terminal("status")
     terminal("wait")
     terminal("rpc", "cf_accounts")
@@ -300,6 +307,7 @@ def walk_a_chain(terminal: Terminal) -> None:
 
 
 def walk_the_books(terminal: Terminal, folder: Path) -> None:
+    """Walk through reports, statements, webhooks and partners of the books."""
     books = f"--database={sqlite_url(folder / 'books.sqlite')}"
     terminal("ledger", "run", "--once", "--first-block=1", books)
     terminal("ledger", "check", books)
@@ -316,6 +324,7 @@ def walk_the_books(terminal: Terminal, folder: Path) -> None:
 
 
 def walk_the_keys(terminal: Terminal, folder: Path) -> None:
+    """Walk through the commands about keys."""
     terminal("key", "insert", f"--keystore-path={folder}", "--suri=//Alice", "--key-type=brok")
     terminal("key", "list", f"--keystore-path={folder}")
     terminal("key", "inspect", "//Alice")
@@ -335,6 +344,7 @@ def walk_the_keys(terminal: Terminal, folder: Path) -> None:
     ],
 )
 def test_each_command_prints_whole_what_is_copied(place: str, node: NodeProcess, tmp_path: Path) -> None:
+    """Print addresses whole in every command; each command is walked or excepted with a reason."""
     terminal = Terminal(node, place)
     walk_the_keys(terminal, tmp_path / "keys")
     walk_a_swap(terminal)

@@ -93,6 +93,7 @@ def status(served: dict[str, Any], *flags: str) -> Any:
 
 
 def test_all_that_a_node_serves_is_on_one_screen() -> None:
+    """Print sync, blocks, broker's balance, channels, fees and versions without a warning."""
     with serving(node(answers())) as url:
         code, out, err = run("status", "--node", url)
     assert (code, err) == (0, "")
@@ -116,6 +117,7 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_on_the_screen_is_cut(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print the broker's account and channels whole at each width."""
     for name, value in PLACES[place].items():
         monkeypatch.setenv(name, value)
     with serving(node(answers())) as url:
@@ -126,6 +128,7 @@ def test_nothing_on_the_screen_is_cut(place: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_program_reads_the_same() -> None:
+    """Give each figure of the screen as a member, with amounts as texts of whole coins."""
     report = status(answers())
     assert report["broker"] == {
         "account": ACCOUNT,
@@ -142,6 +145,7 @@ def test_a_program_reads_the_same() -> None:
 
 
 def test_what_needs_attention_is_a_warning() -> None:
+    """Warn of few funds, no peers, old blocks and a missing role, and not of 5 FLIP exactly."""
     poor = {"role": "unregistered", "flip_balance": hex(4_999_999_999_999_999_999)}
     old = "0x" + int((time.time() - 600) * 1000).to_bytes(8, "little").hex()
     report = status(
@@ -190,6 +194,7 @@ NO_CLOCK = {name: answer for name, answer in answers().items() if name != "state
     ],
 )
 def test_a_dead_network_is_not_in_step(served: dict[str, Any], state: str, words: str) -> None:
+    """Name a stalled network, missing finality and missing peers, and say "in sync" for neither."""
     assert status(served)["state"] == state
     text = printed(served)
     assert words in text
@@ -197,6 +202,7 @@ def test_a_dead_network_is_not_in_step(served: dict[str, Any], state: str, words
 
 
 def test_a_node_without_a_broker_key_has_no_broker_part() -> None:
+    """Say that there is no broker key; --account asks for one nevertheless."""
     served = answers()
     del served["broker_encode_cf_parameters"]
     report = status(served)
@@ -218,6 +224,7 @@ class Answering:
         self.served = served
 
     def call(self, method: str, *params: Any) -> Any:
+        """Answer a served method, and refuse others as a node does."""
         if method not in self.served:
             raise CallRefused(method, {"code": -32601, "message": "Method not found"})
         answer = self.served[method]
@@ -233,6 +240,7 @@ def printed(served: dict[str, Any]) -> str:
 
 
 def test_each_method_may_be_missing() -> None:
+    """Print the rest of the screen for each method that a node lacks."""
     for method in answers():
         served = answers()
         del served[method]
@@ -250,6 +258,7 @@ def test_nonsense_is_never_a_traceback(value: Any) -> None:
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"[" * 100_000, b'{"error": {}}', b""])
 def test_what_is_no_node_is_exit_5(body: bytes) -> None:
+    """Exit with 5 and one line where no node answers."""
     with serving(lambda request: body) as url:
         code, out, err = run("status", "--node", url)
     assert (code, out, err[:7]) == (5, "", "Error: ")
@@ -277,6 +286,7 @@ def test_a_slow_node_has_one_limit_for_all_questions(monkeypatch: pytest.MonkeyP
 
 
 def test_a_development_chain_has_a_clock_of_its_own() -> None:
+    """Measure no age on a chain with its own clock, and print how far it is behind."""
     served = answers(system_chainType="Development", state_getStorage=at(1_700_000_000_000))
     report = status(served)
     assert ("ageSeconds" in report["best"], report["finalized"]["secondsBehind"]) == (False, 0.0)
@@ -291,6 +301,7 @@ def test_a_development_chain_has_a_clock_of_its_own() -> None:
 
 
 def test_a_development_chain_in_real_time_is_not_behind() -> None:
+    """Leave out the difference between the clocks where it is less than a minute."""
     served = answers(system_chainType="Development")
     assert status(served)["secondsBehindClock"] < 60
     with serving(node(served)) as url:
@@ -298,6 +309,7 @@ def test_a_development_chain_in_real_time_is_not_behind() -> None:
 
 
 def test_the_genesis_block_has_no_time() -> None:
+    """Print the final genesis block without a time, and do not call that a fault."""
     first = answers(chain_getHeader=lambda block=None: {"number": "0x0" if block == "0xfinal" else "0x2"})
     report = status(first | {"system_chainType": "Development"})
     assert report["unavailable"] == {}
@@ -308,6 +320,7 @@ def test_the_genesis_block_has_no_time() -> None:
 
 
 def test_a_node_that_waits_for_its_first_peer_is_not_syncing() -> None:
+    """Report missing peers rather than a sync that cannot advance without them."""
     health = {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
     report = status(answers(system_health=health))
     assert (report["state"], report["syncing"]) == ("noPeers", True)
@@ -317,6 +330,7 @@ def test_a_node_that_waits_for_its_first_peer_is_not_syncing() -> None:
 
 
 def test_the_progress_of_a_sync_and_the_time_that_is_left() -> None:
+    """Print the share of a sync and the time left, from the blocks of two rounds."""
     first: dict[str, Any] = {"syncing": True, "target": 100, "best": {"number": 40}}
     now = first | {"best": {"number": 60}, "state": "syncing", "peers": 3}
     now |= {"node": "http://node", "warnings": [], "unavailable": {}, "commandVersion": "1"}
@@ -328,6 +342,7 @@ def test_the_progress_of_a_sync_and_the_time_that_is_left() -> None:
 
 
 def test_a_node_without_a_state_says_so() -> None:
+    """Print "nothing synced yet" instead of the node's error about a discarded state."""
     health = {"peers": 3, "isSyncing": True, "shouldHavePeers": True}
     fresh = answers(system_health=health, chain_getHeader={"number": "0x0"}, state_getStorage=None)
     served = node({name: answer for name, answer in fresh.items() if name != "cf_account_info"})
@@ -345,6 +360,8 @@ def test_a_node_without_a_state_says_so() -> None:
 
 
 def test_what_answers_no_call_is_named_with_what_to_do() -> None:
+    """Name a proxy without its node, and a refused connection, with the next step."""
+
     class Refusing:
         def exchange(self, call: HttpCall) -> HttpAnswer:
             return HttpAnswer(502, b"<html>502 Bad Gateway</html>")
@@ -364,11 +381,13 @@ def at(milliseconds: int) -> str:
 
 
 def test_a_time_beyond_the_calendar_is_a_malformed_answer() -> None:
+    """Name a block's time beyond the calendar as malformed instead of failing."""
     report = status(answers(state_getStorage=at(2**64 - 1)))
     assert report["unavailable"] == {"age": "the node's answer is malformed: a block's time is out of range"}
 
 
 def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go on watching after a round without an answer, and end by Ctrl-C with 130."""
     rounds = iter([True, False, True])
     alive = [True]
 
@@ -390,6 +409,8 @@ def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch:
 
 
 def test_a_screen_has_the_time_of_its_refresh_and_ctrl_c_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print the refresh's time on a terminal only; after Ctrl-C print no error."""
+
     def pressed(seconds: float) -> None:
         raise KeyboardInterrupt
 

@@ -18,6 +18,7 @@ ROWS = [("2026-11-25", ACCOUNT, ADDRESS, ""), ("2026-11-26", ACCOUNT, ADDRESS, "
 
 @pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a terminal's width and colour, or a pipe, which the environment now says."""
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     for name, value in PLACES[request.param].items():
         monkeypatch.setenv(name, value)
@@ -27,6 +28,7 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 def test_each_value_of_a_table_is_whole_and_on_one_line(
     place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Print each value on one line, in columns where they fit and as records where not."""
     print_table(COLUMNS, ROWS, "nothing")
     lines = plain(capsys.readouterr().out)
     for value in (ADDRESS, ACCOUNT):
@@ -44,6 +46,7 @@ def test_each_value_of_a_table_is_whole_and_on_one_line(
 
 @pytest.mark.usefixtures("place")
 def test_each_value_of_a_record_is_whole_and_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print a record's values unbroken next to their labels, and leave out the empty ones."""
     print_record([("deposit address", ADDRESS), ("empty", ""), ("fees", "1\n2")], "A swap")
     gap = " " * len("deposit address")
     assert plain(capsys.readouterr().out) == [
@@ -56,12 +59,14 @@ def test_each_value_of_a_record_is_whole_and_on_one_line(capsys: pytest.CaptureF
 
 @pytest.mark.usefixtures("place")
 def test_a_command_to_paste_has_a_line_for_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print a command on one line of its own, however narrow the terminal is."""
     command = f"cfnode dev deposit {ADDRESS} BTC 0.1 --node http://127.0.0.1:9944"
     print_command("Pay into it", command)
     assert plain(capsys.readouterr().out) == ["Pay into it:", command]
 
 
 def test_records_stand_side_by_side_or_below(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Print two quotes in columns where they fit and below each other where not."""
     amount = f"0.{'1' * 28} ETH"
     quotes = [(name, [("receive", amount), ("note", "")]) for name in ("A", "B")]
     print_side_by_side(quotes, "BTC → ETH")
@@ -75,6 +80,7 @@ def test_records_stand_side_by_side_or_below(place: str, capsys: pytest.CaptureF
 
 
 def test_a_foreign_value_forges_no_column(capsys: pytest.CaptureFixture[str]) -> None:
+    """Keep a value with a line break and an escape sequence within its own column."""
     print_table(("name", "state"), [("a\nb  paid\x1b[2J", "failed")], "nothing")
     lines = capsys.readouterr().out.splitlines()
     assert (lines[1].split(), lines[2].split()) == (
@@ -84,6 +90,7 @@ def test_a_foreign_value_forges_no_column(capsys: pytest.CaptureFixture[str]) ->
 
 
 def sources() -> Iterator[tuple[str, str]]:
+    """Yield path and text of each module of the program."""
     for path in sorted((ROOT / "cfnode").rglob("*.py")):
         yield str(path.relative_to(ROOT)), path.read_text()
 

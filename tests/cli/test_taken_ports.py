@@ -22,6 +22,7 @@ def taken() -> Iterator[list[int]]:
 
 
 def test_all_ports_that_are_taken_are_named_at_once(taken: list[int], tmp_path: Path) -> None:
+    """Name all three ports that are taken, each with the flag that chooses another."""
     rpc, metrics, peers = taken
     flags = (f"--rpc-port={rpc}", f"--prometheus-port={metrics}", f"--listen-addr=/ip4/127.0.0.1/tcp/{peers}")
     code, _, err = Shell(tmp_path)("run", "--dev", "--tmp", *flags)
@@ -37,6 +38,7 @@ def test_all_ports_that_are_taken_are_named_at_once(taken: list[int], tmp_path: 
 
 
 def test_free_ports_are_not_named(taken: list[int], tmp_path: Path) -> None:
+    """Name only the port that is taken."""
     flags = ("--rpc-port=0", f"--prometheus-port={taken[1]}", "--port=0")
     code, _, err = Shell(tmp_path)("run", "--dev", "--tmp", *flags)
     assert code == ExitCode.NETWORK

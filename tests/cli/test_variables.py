@@ -24,6 +24,7 @@ WRITTEN = {
 
 @pytest.fixture
 def cfnode(tmp_path: Path) -> Shell:
+    """Return the program in a home of its own."""
     return Shell(tmp_path)
 
 
@@ -72,6 +73,7 @@ def test_each_flag_has_a_variable_that_sets_it(cfnode: Shell) -> None:
 
 
 def test_no_variable_belongs_to_two_flags() -> None:
+    """Keep each variable for one flag, except those that are declared as shared."""
     owners = defaultdict(set)
     for path, option in flags():
         for name in variables_of(path, option):
@@ -100,18 +102,21 @@ def test_no_variable_belongs_to_two_flags() -> None:
 def test_the_longer_the_shorter_and_the_shared_variables(
     cfnode: Shell, variable: str, value: str, path: str, key: str, expected: object
 ) -> None:
+    """Read a flag from its long, its short and its shared variable."""
     cfnode.variables[variable] = value
     row = cfnode.in_force(*path.split())[key]
     assert row == {"value": expected, "source": "variable", "variable": variable}
 
 
 def test_the_variable_of_a_command_precedes_the_shared_one(cfnode: Shell) -> None:
+    """Let the command's own variable precede the shared one, and leave other commands to that."""
     cfnode.variables = {"CFNODE_URL": "http://127.0.0.1:1", "CFNODE_WAIT_NODE": "http://127.0.0.1:2"}
     assert cfnode.in_force("wait")["node"]["variable"] == "CFNODE_WAIT_NODE"
     assert cfnode.in_force("status")["node"]["variable"] == "CFNODE_URL"
 
 
 def test_what_takes_a_secret_is_known_by_its_name() -> None:
+    """Know the flags that take a secret, and none that only names a file or an account of a contract."""
     secret = {(" ".join(path), key_of(option)) for path, option in flags() if takes_secret(option)}
     assert secret >= {
         ("run", "node-key"),
@@ -142,5 +147,6 @@ def test_what_takes_a_secret_is_known_by_its_name() -> None:
     ],
 )
 def test_a_new_flag_is_secret_by_its_words(flag: str, metavar: str | None, expected: bool) -> None:
+    """Know a secret by the words of a new flag, and exempt files, folders and switches."""
     assert takes_secret(click.Option([flag], metavar=metavar)) is expected
     assert not takes_secret(click.Option([flag], is_flag=True))

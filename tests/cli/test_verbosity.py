@@ -18,6 +18,8 @@ MEANING = "Error: the node refused the call\n"
     [((), MEANING), (("--verbose",), f"{MEANING}The server's text: Module error,{REPLACED} index 3\n")],
 )
 def test_the_text_of_a_server_is_printed_on_demand(line: tuple[str, ...], text: str) -> None:
+    """Print a server's own text only with --verbose, without its control characters."""
+
     @click.command
     @verbose_option
     def refused() -> None:

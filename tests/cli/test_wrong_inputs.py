@@ -34,6 +34,7 @@ _RAW = re.compile(r"KnownModuleError|DispatchError|Traceback|Errno|<class|object
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a node with a broker and a liquidity provider."""
     with node_with_broker(tmp_path_factory.mktemp("wrong"), "--dev-lp=//Bob") as running:
         yield running
 
@@ -63,6 +64,7 @@ def lacking(mistake: Mistake, message: str) -> list[str]:
 def test_each_mistake_is_answered_as_the_page_says(
     node: NodeProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Print for each mistake the message of the page, with what was wrong, where, and a next step."""
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
@@ -82,6 +84,7 @@ def test_each_mistake_is_answered_as_the_page_says(
 
 
 def test_the_page_has_at_least_sixty_and_each_names_what_to_do() -> None:
+    """Count at least sixty mistakes, each with what, where and a next step."""
     mistakes = [mistake for title in CASES.values() for mistake in title]
     assert len(mistakes) >= 60
     assert [mistake.step for mistake in mistakes if not NEXT_STEP.search(f"; {mistake.step}")] == []

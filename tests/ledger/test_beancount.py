@@ -47,6 +47,7 @@ def read(programs: Path, journal: Path) -> dict[str, Any]:
 def test_beancount_accepts_the_journal_and_finds_the_books_totals(
     programs: Path, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
+    """Have beancount's own checker accept the journal, in dollars and in euros, with the books' totals."""
     books = make_database()
     fill_books(books)
     rates = tmp_path / "rates.csv"
@@ -82,8 +83,10 @@ def account_of(total: Any) -> str:
 
 
 def sign(total: Any) -> int:
+    """Return -1 for what is booked as income, which beancount writes as negative."""
     return -1 if total.line == "commission" else 1
 
 
 def units(total: Any) -> Decimal:
+    """Return a total in whole coins."""
     return Decimal(total.amount).scaleb(-ASSETS[total.asset].decimals)

@@ -55,6 +55,7 @@ class ReadDay:
 
 
 async def read(day: Day) -> ReadDay:
+    """Read the day's blocks, prices and first balances from the node."""
     async with connected(day.url) as client:
         reader = ChainReader(client)
         genesis = await reader.genesis()
@@ -90,6 +91,7 @@ def commits(database: Database) -> list[int]:
 async def test_blocks_that_share_a_transaction_make_the_same_books(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
+    """Make equal tables, changes and deliveries whatever blocks share a transaction, repeated ones too."""
     chance, read_day = Random(seed), await read(day)
     monkeypatch.setattr(known, "CACHE_ENTRIES", chance.choice((1, 3, 50_000)))  # look-ups read the tables
     single, shared = read_day.begun(make_database()), read_day.begun(make_database())
@@ -110,6 +112,7 @@ async def test_blocks_that_share_a_transaction_make_the_same_books(
 
 
 async def test_near_empty_blocks_share_one_transaction(day: Day, make_database: MakeDatabase) -> None:
+    """Write 32 empty blocks in one commit, which a follower that catches up depends on."""
     books = (read_day := await read(day)).begun(make_database())
     made = commits(books.database)
     blocks = [replace(block, events=()) for block in read_day.blocks[:MAX_TRANSACTION_BLOCKS]]
@@ -122,6 +125,7 @@ async def test_near_empty_blocks_share_one_transaction(day: Day, make_database: 
 async def test_all_blocks_before_one_that_cannot_be_written_are_in_the_books(
     day: Day, make_database: MakeDatabase
 ) -> None:
+    """Keep the twelve blocks before a foreign one, and go on from there as if nothing had happened."""
     books = (read_day := await read(day)).begun(make_database())
     blocks = list(read_day.blocks[:20])
     foreign = replace(blocks[12], parent="0x" + "11" * 32)
@@ -135,6 +139,8 @@ async def test_all_blocks_before_one_that_cannot_be_written_are_in_the_books(
 
 
 def test_a_transaction_has_a_bounded_number_of_blocks_and_events() -> None:
+    """Bound a transaction by blocks and by events, but never split a block with more events than that."""
+
     def block(events: int) -> DecodedBlock:
         return DecodedBlock(0, "", "", 0, 0, tuple(DecodedEvent(0, "", "", {}) for _ in range(events)))
 

@@ -24,22 +24,26 @@ ETHER, DOLLAR = 10**18, 10**6
 
 
 def debit(index: int, account: bytes, asset: str, amount: int) -> DecodedEvent:
+    """Return the debit of an account."""
     fields = {"account_id": account, "asset": asset, "amount_debited": amount, "new_balance": 0}
     return DecodedEvent(index, "AssetBalances", "AccountDebited", fields)
 
 
 def withdrawal(index: int, egress: int, asset: str, amount: int, fee: int) -> DecodedEvent:
+    """Return a withdrawal, which states no account."""
     fields = {"egress_id": ("Ethereum", egress), "asset": asset, "amount": amount, "fee": fee,
               "destination_address": PLACE}  # fmt: skip
     return DecodedEvent(index, "LiquidityProvider", "WithdrawalEgressScheduled", fields)
 
 
 def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
+    """Return the batch that carries some egresses."""
     fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", egress) for egress in egresses]}
     return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 
 def success(index: int, broadcast: int) -> DecodedEvent:
+    """Return the success of a broadcast."""
     fields = {"broadcast_id": broadcast, "transaction_ref": bytes([broadcast]) * 32}
     return DecodedEvent(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
 
@@ -65,6 +69,7 @@ BLOCKS: list[list[DecodedEvent]] = [
 
 
 def written(database: Database) -> Database:
+    """Write the blocks into books of our account alone."""
     database.migrate()
     books = Books(database)
     books.begin(GENESIS, "Development", ss58.encode(OURS), block(0, []), {})
@@ -74,10 +79,12 @@ def written(database: Database) -> Database:
 
 
 def of(database: Database, table: str, *names: str) -> list[tuple[Any, ...]]:
+    """Return some columns of a table."""
     return [tuple(row[name] for name in names) for row in rows(database, table)]
 
 
 def test_a_withdrawal_is_of_the_account_that_was_debited_for_it(make_database: MakeDatabase) -> None:
+    """Give a withdrawal to the account whose debit precedes it with the very amount, and drop the others."""
     books = written(make_database())
     assert of(books, "payouts", "egress", "account", "amount") == [(2, ss58.encode(OURS), 2 * ETHER - 3)]
     assert of(books, "broadcasts", "block", "place", "broadcast", "egress") == [(3, 0, 1, 2)]
@@ -86,6 +93,7 @@ def test_a_withdrawal_is_of_the_account_that_was_debited_for_it(make_database: M
 
 
 def test_flip_of_others_is_not_in_the_books(make_database: MakeDatabase) -> None:
+    """Keep our side of a transfer and of a distribution of FLIP, and not the other account's."""
     books = written(make_database())
     ours = ss58.encode(OURS)
     assert of(books, "holdings", "account", "kind", "credit", "amount") == [
@@ -96,6 +104,7 @@ def test_flip_of_others_is_not_in_the_books(make_database: MakeDatabase) -> None
 
 @pytest.mark.parametrize("kept", ["chosen", "all"])
 def test_old_books_are_rid_of_others_facts(make_database: MakeDatabase, kept: str) -> None:
+    """Remove other accounts' rows from older books of chosen accounts, and nothing from books of all."""
     new, old = written(make_database()), make_database()
     _written_by_an_older_version(new, old, kept)
     before = _contents(old)

@@ -38,6 +38,7 @@ def books(day: Day, tmp_path: Path) -> str:
 
 @pytest.mark.world
 def test_the_guide(tmp_path: Path) -> None:
+    """Run the guide's commands as printed, up to a paid swap and "books and chain agree"."""
     flags = ("--dev", "--dev-broker=//Alice", "--dev-seal=instant")
     (tmp_path / "node").mkdir()
     with process.running_node(tmp_path / "node", *flags) as node:
@@ -58,6 +59,7 @@ def test_the_guide(tmp_path: Path) -> None:
 
 
 def test_reports_as_table_json_and_csv(books: str) -> None:
+    """Print equal payouts as JSON and CSV, and whole accounts in the table."""
     _, table, _ = run("ledger", "show", "swaps", "--database", books)
     assert re.search(r" cF\w{47} +BTC +ETH +\d\.\d+ +\d+\.\d+ +failed", table), table
     assert "…" not in table
@@ -78,6 +80,8 @@ def test_reports_as_table_json_and_csv(books: str) -> None:
 
 
 def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> None:
+    """Filter swaps by state, assets, account, owner and partner as the dashboard does."""
+
     def swaps(*filters: str) -> list[dict[str, Any]]:
         code, text, err = run("ledger", "show", "swaps", "--database", books, "--json", *filters)
         assert code == 0, err
@@ -102,6 +106,7 @@ def test_swaps_are_printed_by_the_filters_of_the_page(books: str, day: Day) -> N
 
 
 def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> None:
+    """Exit with 1 where a row or a block is missing, with both figures, and note each difference."""
     code, text, _ = run("ledger", "check", "--node", day.url, "--database", books)
     assert (code, text.endswith("books and chain agree\n")) == (0, True), text
     database = Database(books)
@@ -142,6 +147,7 @@ def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> No
 def test_refusals(
     line: tuple[str, ...], code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Refuse unknown names, dates, accounts and flags that do not fit; create no file."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     exit_code, out, err = run("ledger", *line)
     assert (exit_code, bool(re.search(words, out + err))) == (code, True), err
@@ -175,6 +181,7 @@ def test_refusals(
 def test_books_that_have_not_begun_are_named_and_nothing_is_created(
     line: tuple[str, ...], folder: str, tmp_path: Path
 ) -> None:
+    """Name the command that begins the books in every command that needs some; create nothing."""
     path = tmp_path / folder / "books.sqlite"
     code, out, err = run(*line, "--database", sqlite_url(path))
     assert (code, out) == (4, ""), err
@@ -183,12 +190,14 @@ def test_books_that_have_not_begun_are_named_and_nothing_is_created(
 
 
 def test_a_check_without_the_node(books: str) -> None:
+    """Exit with 5 and name the node that does not answer."""
     code, _, err = run("ledger", "check", "--node", "http://127.0.0.1:1", "--database", books)
     assert (code, "no connection to http://127.0.0.1:1" in err) == (5, True)
 
 
 @pytest.mark.world
 def test_a_follower_sees_new_blocks_and_stops_on_a_signal(tmp_path: Path) -> None:
+    """Write each final block soon after it, and end with 0 after SIGTERM."""
     (tmp_path / "node").mkdir()
     with process.running_node(tmp_path / "node", "--dev", "--dev-seal=instant") as node:
         database = Database(sqlite_url(tmp_path / "books.sqlite"))

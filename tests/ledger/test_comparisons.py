@@ -22,6 +22,7 @@ FEE = 10**17
 
 
 async def test_what_channels_cost_is_in_the_books_and_agrees_with_the_chain(tmp_path: Path) -> None:
+    """Book the opening fee of a channel as the broker's, and none for a chain without one."""
     books = Database(sqlite_url(tmp_path / "books.sqlite"))
     with running_node(tmp_path / "node") as node, DevChain(node.url) as chain:
         chain.broker.register()
@@ -46,6 +47,7 @@ async def test_what_channels_cost_is_in_the_books_and_agrees_with_the_chain(tmp_
 async def test_a_difference_is_logged_and_noted_while_following(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log and note a changed amount at each comparison, with the figures of books and chain."""
     monkeypatch.setattr(follower, "CHECK_BLOCKS", 10)
     books, table = Database(sqlite_url(tmp_path / "books.sqlite")), schema.movements
     await followed(books, Source(day.url, first=1))
@@ -69,6 +71,7 @@ async def test_a_difference_is_logged_and_noted_while_following(
 async def test_followers_that_find_the_chain_as_the_books_say_log_no_error(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Compare every ten blocks and at the end, and log neither error nor warning."""
     monkeypatch.setattr(follower, "CHECK_BLOCKS", 10)
     compared: list[int] = []
     real = follower.compare

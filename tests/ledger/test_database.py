@@ -30,6 +30,7 @@ AMOUNTS = st.integers(0, 2**128 - 1)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(50))
 @given(amounts=st.lists(AMOUNTS, min_size=1, max_size=20))
 def test_amounts_and_their_sums_are_exact(make_database: MakeDatabase, amounts: list[int]) -> None:
+    """Add amounts of 128 bits without a rounding in SQL, where numbers have fewer bits."""
     database, table = _migrated(make_database), schema.openings
     rows = [
         {"block": 0, "account": str(place), "asset": "Eth", "amount": amount}
@@ -59,6 +60,7 @@ def _migrated(make_database: MakeDatabase) -> Database:
 
 @pytest.mark.parametrize("wrong", [-1, 2**128])
 def test_what_is_no_amount_of_the_chain_is_not_written(make_database: MakeDatabase, wrong: int) -> None:
+    """Refuse a negative amount and one above 128 bits before the row is written."""
     database = make_database()
     database.migrate()
     row = {"block": 0, "account": "a", "asset": "Eth", "amount": wrong}
@@ -72,6 +74,7 @@ def test_what_is_no_amount_of_the_chain_is_not_written(make_database: MakeDataba
 
 
 def test_the_migrations_make_the_tables_of_the_schema(make_database: MakeDatabase) -> None:
+    """Make by migrations the tables that the schema declares, and make them once."""
     database = make_database()
     database.migrate()
     database.migrate()  # no effect
@@ -80,6 +83,7 @@ def test_the_migrations_make_the_tables_of_the_schema(make_database: MakeDatabas
 
 
 def test_boosts_of_an_older_version_get_their_channel(make_database: MakeDatabase) -> None:
+    """Take the channel of an older boost from its event, and leave it empty where the event has none."""
     database, config = make_database(), _alembic()
     with database.writing() as connection:
         config.attributes["connection"] = connection
@@ -101,6 +105,7 @@ def test_boosts_of_an_older_version_get_their_channel(make_database: MakeDatabas
 
 
 def test_books_of_an_older_version_get_the_indexes_of_reports(make_database: MakeDatabase) -> None:
+    """Replace the two old indexes by those that reports read, and keep the rows."""
     database, config = make_database(), _alembic()
     row = {"block": 5, "event": 1, "place": 0, "account": "a", "request": 1, "swap": 1, "asset": "Usdc",
            "amount": 3}  # fmt: skip
@@ -120,6 +125,7 @@ def test_books_of_an_older_version_get_the_indexes_of_reports(make_database: Mak
 
 
 def test_books_of_a_newer_version_are_left_alone(make_database: MakeDatabase) -> None:
+    """Refuse books that a newer version wrote, since their tables may differ."""
     database = make_database()
     database.migrate()
     with database.writing() as connection:
@@ -130,6 +136,7 @@ def test_books_of_a_newer_version_are_left_alone(make_database: MakeDatabase) ->
 
 
 def test_a_migration_that_fails_leaves_nothing(make_database: MakeDatabase) -> None:
+    """Roll a failed migration back: a table of that name that was there does not become books."""
     database = make_database()
     with database.writing() as connection:
         connection.execute(text("CREATE TABLE swaps (foreign_one INTEGER)"))
@@ -148,11 +155,13 @@ def test_a_migration_that_fails_leaves_nothing(make_database: MakeDatabase) -> N
     ],
 )
 def test_a_url_that_will_not_do(url: str, words: str) -> None:
+    """Refuse a text that is no URL, an unknown database, and SQLite without a file."""
     with pytest.raises(BrokenBooks, match=words):
         Database(url)
 
 
 def test_only_a_migration_creates_the_file_and_its_folder(tmp_path: Path) -> None:
+    """Create nothing by reads, writes or checks of books that have not begun, odd paths included."""
     path = tmp_path / "new folder" / "50% of #1" / "books.sqlite"
     database = Database(sqlite_url(path))
     for attempt in (database.require, lambda: rows(database, "blocks"), lambda: forget(database)):
@@ -166,16 +175,19 @@ def test_only_a_migration_creates_the_file_and_its_folder(tmp_path: Path) -> Non
 
 
 def forget(database: Database) -> None:
+    """Delete all blocks."""
     with database.writing() as connection:
         connection.execute(delete(schema.blocks))
 
 
 def test_a_folder_that_cannot_be_created_is_named() -> None:
+    """Name the path where SQLite's folder cannot be created."""
     with pytest.raises(BrokenBooks, match=r"cannot create /proc/no/books\.sqlite"):
         Database("sqlite:////proc/no/books.sqlite").migrate()
 
 
 def test_a_password_is_not_repeated() -> None:
+    """Leave the password out of the error and of the database's name."""
     database = Database("postgresql://user:secret@127.0.0.1:1/books")
     with pytest.raises(DatabaseError) as caught:
         database.migrate()
@@ -184,6 +196,7 @@ def test_a_password_is_not_repeated() -> None:
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    """Refuse a file that is no SQLite database, and leave it as it was."""
     path = tmp_path / "books.sqlite"
     path.write_bytes(b"something else " * 1000)
     for attempt in (Database(sqlite_url(path)).migrate, Database(sqlite_url(path)).require):
@@ -193,6 +206,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_error_that_may_pass(tmp_path: Path) -> None:
+    """Raise the error after which the follower tries again when the disk is full, and keep no row."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
     with pytest.raises(DatabaseError, match="full"), database.writing() as connection:
@@ -207,6 +221,7 @@ def test_a_full_disk_is_an_error_that_may_pass(tmp_path: Path) -> None:
 
 @pytest.mark.world
 def test_what_a_service_has_written_survives_a_crash_of_the_server() -> None:
+    """Keep what the service noted about a channel though PostgreSQL crashes at once."""
     if not is_installed():
         pytest.skip(MISSING)
     with running_postgres() as server:
@@ -220,6 +235,7 @@ def test_what_a_service_has_written_survives_a_crash_of_the_server() -> None:
 
 
 def test_a_missing_library_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name the package to install where the driver or the migrations are missing."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingLibrary, match=r"pip install 'cfnode\[postgres\]'"):
         Database("postgresql://host/books")

@@ -20,10 +20,12 @@ RECEIVER = checksum_text(EVM_ADDRESS)
 
 
 def records(database: Database, name: str, period: Period = Period()) -> list[dict[str, Any]]:  # noqa: B008
+    """Return the records of a report."""
     return list(report(database, name, period))
 
 
 async def test_the_books_have_what_happened(day: Day, make_database: MakeDatabase) -> None:
+    """Write a row for each event of nine kinds, at its block and index, and agree with the chain."""
     books = await books_of_day(day, make_database)
     number, compared, differing, _ = str(Books(books).value("checked")).split()
     assert (int(number), int(differing)) == (day.head, 0)
@@ -57,6 +59,7 @@ def emitted(day: Day) -> list[tuple[int, int, str]]:
 async def test_commissions_withdrawals_and_balances_come_out_even(
     day: Day, make_database: MakeDatabase
 ) -> None:
+    """Leave each account what it earned less what it withdrew, as the chain's own balance says."""
     books = await books_of_day(day, make_database)
     earned = Counter[str]()
     for row in rows(books, "commissions"):
@@ -82,6 +85,7 @@ async def test_commissions_withdrawals_and_balances_come_out_even(
 
 
 async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase) -> None:
+    """Give each swap of the day its chunks and state, and the failed one its call."""
     books = await books_of_day(day, make_database)
     swaps = [record for record in records(books, "swaps") if record["kind"] == "Regular"]
     assert [(swap["source"], swap["target"], swap["chunks"], swap["state"]) for swap in swaps] == [
@@ -106,6 +110,7 @@ async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase
 
 
 async def test_books_of_one_account_have_the_same_of_it(day: Day, make_database: MakeDatabase) -> None:
+    """Write for one broker and its affiliate the records that books of all accounts have of them."""
     full = await books_of_day(day, make_database)
     own = await followed(make_database(), Source(day.url, first=1, accounts=(day.broker,)))
     for name in ("swaps", "channels", "payouts", "commissions", "fees"):
@@ -117,6 +122,7 @@ async def test_books_of_one_account_have_the_same_of_it(day: Day, make_database:
 
 
 async def test_books_of_nobody_stay_empty(day: Day, make_database: MakeDatabase) -> None:
+    """Write blocks, but no fact, for an account without business."""
     stranger = "cFJZVRaybb2PBwxTiAiRLiQfHY4KPB3RpJK22Q7Fhqk979aCH"
     books = await followed(make_database(), Source(day.url, first=1, accounts=(stranger,)))
     filled = {name for name, table_rows in dump(books).items() if table_rows}
@@ -125,6 +131,7 @@ async def test_books_of_nobody_stay_empty(day: Day, make_database: MakeDatabase)
 
 
 async def test_a_period_has_the_records_of_its_time(day: Day, make_database: MakeDatabase) -> None:
+    """Split the fees at a time into those before and those from it on."""
     books = await books_of_day(day, make_database)
     everything = records(books, "fees")
     middle = everything[len(everything) // 2]["time"]
@@ -135,6 +142,7 @@ async def test_a_period_has_the_records_of_its_time(day: Day, make_database: Mak
 
 
 async def test_prices_are_those_of_the_block(day: Day, make_database: MakeDatabase) -> None:
+    """Note the price that the node's pool had at the very block."""
     books = await books_of_day(day, make_database)
     prices = rows(books, "prices")
     assert {row["asset"] for row in prices if row["source"] == "pool"} == {"Btc", "Eth", "Flip"}

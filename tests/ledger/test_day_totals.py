@@ -67,6 +67,7 @@ def added_up(database: Database, partner: str | None = None, channel: int = 0) -
 
 
 async def test_totals_are_the_sums_of_all_facts(day: Day, make_database: MakeDatabase) -> None:
+    """Add up to the rows of all facts, for each day, measure, name and asset."""
     database = await books_of_day(day, make_database)
     totals = counted(database)
     assert totals == added_up(database)
@@ -78,6 +79,7 @@ async def test_totals_are_the_sums_of_all_facts(day: Day, make_database: MakeDat
 
 
 async def test_swaps_of_a_partners_channel_are_the_partners(day: Day, make_database: MakeDatabase) -> None:
+    """Count a partner's swaps and earnings under its name instead of the broker's."""
     database = await books_of_day(day, make_database)
     opened = next(
         row for row in rows(database, "channels") if row["chain"] == "Ethereum" and row["channel"] == 1
@@ -95,6 +97,7 @@ async def test_swaps_of_a_partners_channel_are_the_partners(day: Day, make_datab
 async def test_counting_in_small_steps_comes_to_the_same(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, blocks: int, events: int
 ) -> None:
+    """Reach the same totals though a step counts one block or a few events."""
     database = await books_of_day(day, make_database)
     monkeypatch.setattr(day_totals, "MAX_COUNTED_BLOCKS", blocks)
     monkeypatch.setattr(day_totals, "MAX_COUNTED_EVENTS", events)
@@ -102,6 +105,7 @@ async def test_counting_in_small_steps_comes_to_the_same(
 
 
 async def test_books_that_go_back_take_their_totals_back(day: Day, make_database: MakeDatabase) -> None:
+    """Subtract what the books forget, and reach the same totals after they have caught up."""
     database = await books_of_day(day, make_database)
     fresh = counted(database)
     for number in (day.head, 40, 2):
@@ -114,6 +118,7 @@ async def test_books_that_go_back_take_their_totals_back(day: Day, make_database
 
 
 def test_only_days_since_a_block_are_taken_back(make_database: MakeDatabase) -> None:
+    """Forget whole days from a block on, and count only those anew; sums exceed 128 bits."""
     database = make_database()
     database.migrate()
     blocks = block_rows({number: number * DAY_MS // 2 for number in range(20)})
@@ -131,6 +136,7 @@ def test_only_days_since_a_block_are_taken_back(make_database: MakeDatabase) -> 
 
 
 def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabase) -> None:
+    """Count a block at 23:59:59.999 and one at midnight for different days, and forget them likewise."""
     database = make_database()
     database.migrate()
     times = {1: DAY_MS - 1, 2: DAY_MS, 3: 2 * DAY_MS - 1, 4: 2 * DAY_MS}
@@ -152,4 +158,5 @@ def test_a_day_has_its_first_and_its_last_millisecond(make_database: MakeDatabas
 
 
 def test_a_total_is_named_by_day_measure_name_and_asset() -> None:
+    """Identify a total by its day, measure, name and asset."""
     assert DayTotal(3, "fee", "broker", "Usdc", 1, 2).key == (3, "fee", "broker", "Usdc")

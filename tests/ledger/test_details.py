@@ -41,6 +41,7 @@ def sums(facts: list[dict[str, Any]], name: str, number: int) -> set[Sum]:
 
 
 async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database: MakeDatabase) -> None:
+    """List fees, commissions, chunks and payouts of each swap as the tables and reports have them."""
     database = await books_of_day(day, make_database)
     tables = {name: rows(database, name) for name in ("fees", "commissions", "swaps", "deposits")}
     paid = list(report(database, "payouts", Period()))
@@ -64,6 +65,7 @@ async def test_each_swap_has_its_fees_chunks_and_payouts(day: Day, make_database
 
 
 async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_database: MakeDatabase) -> None:
+    """Order the steps of a failed swap from opening to signed call, each with time and transaction."""
     database = await books_of_day(day, make_database)
     with database.reading() as connection:
         (failed,) = failed_payouts(connection)
@@ -87,6 +89,7 @@ async def test_a_journey_is_in_order_and_has_its_transactions(day: Day, make_dat
 async def test_a_long_swap_is_cut(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Return two of three chunks and say that there are three."""
     database = await books_of_day(day, make_database)
     long = next(record for record in report(database, "swaps", Period()) if record["chunks"] == 3)
     monkeypatch.setattr(detail_module, "MAX_DETAIL_ROWS", 2)
@@ -95,6 +98,7 @@ async def test_a_long_swap_is_cut(
 
 
 async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_database: MakeDatabase) -> None:
+    """Return the deliveries of this swap alone, with the receiver's URL and the attempts."""
     database = await books_of_day(day, make_database)
     number = next(iter(report(database, "swaps", Period())))["request"]
     shared = {"webhook": "wh_1", "next_at": 1}
@@ -116,6 +120,7 @@ async def test_the_deliveries_of_a_swap_name_their_receivers(day: Day, make_data
 
 
 async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: MakeDatabase) -> None:
+    """Return terms, time left and deposits of each channel; another block's id has no channel."""
     database = await books_of_day(day, make_database)
     known = rows(database, "deposits")
 
@@ -142,6 +147,7 @@ async def test_each_channel_has_its_terms_and_deposits(day: Day, make_database: 
 
 
 async def test_what_the_books_lack_has_no_details(make_database: MakeDatabase) -> None:
+    """Return None for a swap and a channel that the books lack."""
     database = make_database()
     database.migrate()
     with database.reading() as connection:

@@ -30,20 +30,24 @@ def scheduled(index: int, number: int, egress: int, amount: int = 5) -> DecodedE
 
 
 def batch(index: int, broadcast: int, *egresses: int) -> DecodedEvent:
+    """Return the batch that carries some egresses."""
     fields = {"broadcast_id": broadcast, "egress_ids": [("Ethereum", egress) for egress in egresses]}
     return DecodedEvent(index, "EthereumIngressEgress", "BatchBroadcastRequested", fields)
 
 
 def succeeded(index: int, broadcast: int) -> DecodedEvent:
+    """Return the success of a broadcast."""
     fields = {"broadcast_id": broadcast, "transaction_ref": bytes([broadcast]) * 32}
     return DecodedEvent(index, "EthereumBroadcaster", "BroadcastSuccess", fields)
 
 
 def aborted(index: int, broadcast: int) -> DecodedEvent:
+    """Return the abortion of a broadcast."""
     return DecodedEvent(index, "EthereumBroadcaster", "BroadcastAborted", {"broadcast_id": broadcast})
 
 
 def not_taken(index: int, broadcast: int, amount: int = 5) -> DecodedEvent:
+    """Return the chain's report of a transfer that its receiver rejected."""
     fields = {"broadcast_id": broadcast, "asset": "Usdc", "amount": amount, "destination_address": RECEIVER}
     return DecodedEvent(index, "EthereumIngressEgress", "TransferFallbackRequested", fields)
 
@@ -76,6 +80,7 @@ def swap(number: int) -> list[DecodedEvent]:
 def test_a_failed_transfer_is_that_of_the_broadcast_that_succeeds(
     make_database: MakeDatabase, blocks: list[list[DecodedEvent]], failed: list[int]
 ) -> None:
+    """Attribute a rejected transfer to the payout whose batch succeeded with it, not to an equal one."""
     database = make_database()
     database.migrate()
     Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
@@ -118,10 +123,12 @@ def aborted_batch(make_database: MakeDatabase, *later: list[DecodedEvent]) -> Da
 
 
 def about(index: int, name: str, number: int = 1) -> DecodedEvent:
+    """Return an event about a broadcast."""
     return DecodedEvent(index, "EthereumBroadcaster", name, {"broadcast_id": number})
 
 
 def outdated(index: int, number: int) -> DecodedEvent:
+    """Return the event by which the chain asks for a new signature of a call."""
     fields = {"broadcast_id": number, "threshold_signature_id": 1}
     return DecodedEvent(index, "EthereumIngressEgress", "FailedForeignChainCallResigned", fields)
 
@@ -147,6 +154,7 @@ ONGOING = [DecodedEvent(0, "Validator", "RotationPhaseUpdated", {"new_phase": ("
 def test_the_list_has_the_payouts_of_an_aborted_batch(
     make_database: MakeDatabase, later: list[list[DecodedEvent]], fate: Fate | None
 ) -> None:
+    """List an aborted batch's payouts until they are sent, and as expired once the vault has a new key."""
     database = aborted_batch(make_database, *later)
     with database.reading() as connection:
         lines = failed_payouts(connection)

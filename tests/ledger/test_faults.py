@@ -31,6 +31,7 @@ from tests.support.ledger.books import followed
 async def test_killed_before_any_statement_the_books_are_those_of_a_fresh_start(
     day: Day, make_database: MakeDatabase
 ) -> None:
+    """Kill the follower before each of its statements; the books become those of an unbroken run."""
     fresh = await books_of_day(day, make_database)
     killed = make_database()
     url = killed._engine.url.render_as_string(hide_password=False)
@@ -42,6 +43,7 @@ async def test_killed_before_any_statement_the_books_are_those_of_a_fresh_start(
 
 @pytest.mark.world
 async def test_two_followers_of_one_database_do_no_harm(day: Day, make_database: MakeDatabase) -> None:
+    """Let three followers write to one database, and end with the rows of one."""
     fresh, shared = await books_of_day(day, make_database), make_database()
     shared.migrate()
     async with trio.open_nursery() as nursery:
@@ -52,6 +54,7 @@ async def test_two_followers_of_one_database_do_no_harm(day: Day, make_database:
 
 @by_length
 async def test_books_go_on_where_they_ended(day: Day, make_database: MakeDatabase) -> None:
+    """Go on from the newest block after the books forgot some, and end with equal tables."""
     fresh, books = await books_of_day(day, make_database), make_database()
     await followed(books, Source(day.url, first=1))
     for number in (50, 3, day.head):
@@ -62,6 +65,7 @@ async def test_books_go_on_where_they_ended(day: Day, make_database: MakeDatabas
 
 
 async def test_books_that_begin_later_agree_with_the_chain_too(day: Day, make_database: MakeDatabase) -> None:
+    """Begin in the middle of the chain with the balances there, and agree with it at the end."""
     books = make_database()
     outcome = await Follower(Source(day.url, first=day.head - 40), Books(books)).run(once=True)
     assert outcome is not None
@@ -75,6 +79,7 @@ async def test_books_that_begin_later_agree_with_the_chain_too(day: Day, make_da
 async def test_another_chain_and_other_accounts_are_refused(
     day: Day, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
+    """Refuse other accounts, another genesis, and a purged chain of the same genesis, with both hashes."""
     books = await books_of_day(day, make_database)
     with pytest.raises(BrokenBooks, match=f"of the accounts all, not {day.broker}"):
         await Follower(Source(day.url, accounts=(day.broker,)), Books(books)).run(once=True)
@@ -101,6 +106,7 @@ async def test_another_chain_and_other_accounts_are_refused(
 async def test_forgotten_blocks_are_a_gap_that_an_archive_fills(
     tmp_path: Path, make_database: MakeDatabase, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Note pruned blocks as a gap, and fill it from an archive to the tables of an unbroken run."""
     books = make_database()
     (tmp_path / "b").mkdir()
     with ExitStack() as stack:
@@ -143,6 +149,7 @@ def _wait_for(node: process.NodeProcess, head: int) -> None:
 async def test_a_node_that_does_not_answer_is_tried_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, patient_clock: MockClock
 ) -> None:
+    """Try again after pauses that double up to a minute, and log the node without its password."""
     books = Books(Database(sqlite_url(tmp_path / "books.sqlite")))
     with trio.move_on_after(200):
         await Follower(Source("http://user:secret@127.0.0.1:1"), books).run()

@@ -27,6 +27,7 @@ ONE, TWO = b"\1" * 32, b"\2" * 32
 
 
 async def compared(day: Day, database: Database) -> Comparison:
+    """Compare the books with the chain."""
     async with connected(day.url) as client:
         outcome = await compare(ChainReader(client), Books(database))
     assert outcome is not None
@@ -36,6 +37,7 @@ async def compared(day: Day, database: Database) -> Comparison:
 async def test_a_changed_figure_is_a_difference_with_both_figures(
     day: Day, make_database: MakeDatabase
 ) -> None:
+    """Report a changed FLIP fee and a lost boost with the figures of both sides."""
     books = await books_of_day(day, make_database)
     held = rows(books, "holdings")
     assert {row["kind"] for row in held} >= {"fee", "funded", "boost"}
@@ -59,6 +61,7 @@ async def test_a_changed_figure_is_a_difference_with_both_figures(
 
 
 async def test_accounts_that_have_redeemed_are_left_out(day: Day, make_database: MakeDatabase) -> None:
+    """Compare no FLIP of an account with a redemption, whose outcome no event states."""
     books = await books_of_day(day, make_database)
     before = await compared(day, books)
     row = {"block": day.head, "event": 9_999, "place": 0, "account": day.broker, "asset": "FLIP",
@@ -72,6 +75,7 @@ async def test_accounts_that_have_redeemed_are_left_out(day: Day, make_database:
 async def test_books_of_an_earlier_version_begin_with_the_present_balances(
     day: Day, make_database: MakeDatabase
 ) -> None:
+    """Begin older books with the FLIP balances of their newest block, from which they then count."""
     books = await books_of_day(day, make_database)
     Books(books).go_back(day.head - 30)
     with books.writing() as connection:
@@ -96,6 +100,7 @@ def held_after(pallet: str, name: str, accounts: frozenset[bytes] | None = None,
 
 
 def test_each_event_that_moves_flip() -> None:
+    """Book each event about FLIP as a credit or a debit, for chosen accounts where it names no other."""
     assert held_after("Funding", "Funded", account_id=ONE, funds_added=7, total_balance=9, source="x") == [
         (ONE, "funded", 7)
     ]

@@ -88,6 +88,7 @@ async def breaking(url: str, lives: list[int]) -> AsyncIterator[str]:
 async def test_a_connection_that_breaks_anywhere_is_made_again(
     day: Day, tmp_path: Path, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Connect again after each broken connection, say so, and lose no block."""
     fresh, books = (Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in ("fresh", "books"))
     await followed(fresh, Source(day.url, first=1))
     left = [2_000, 500_000, 2_500_000]
@@ -104,6 +105,7 @@ async def test_a_connection_that_breaks_anywhere_is_made_again(
 async def test_a_node_behind_the_books_is_waited_for_and_another_chain_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Wait for a node that is behind, and write nothing; stop once it has another block there."""
     books = Database(sqlite_url(tmp_path / "books.sqlite"))
     with running_node(tmp_path / "node") as node, DevChain(node.url) as chain:
         chain.new_block(4)
@@ -137,6 +139,7 @@ async def test_a_node_behind_the_books_is_waited_for_and_another_chain_is_refuse
 
 
 async def test_blocks_that_are_not_final_are_not_in_the_books(tmp_path: Path) -> None:
+    """Write only the branch that became final, block by block, as the node has it in the end."""
     books = Database(sqlite_url(tmp_path / "books.sqlite"))
     with running_node(tmp_path / "node") as node, DevChain(node.url) as chain:
         chain.broker.register()
@@ -181,6 +184,7 @@ def tip_of(books: Database) -> str | None:
 async def test_a_database_that_is_away_is_tried_again(
     day: Day, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Wait for PostgreSQL that is away, and log its address without the password."""
     if not is_installed():
         pytest.skip(MISSING)
     with running_postgres() as server:
@@ -200,6 +204,7 @@ async def test_a_database_that_is_away_is_tried_again(
 async def test_a_full_disk_in_the_middle_loses_nothing(
     day: Day, tmp_path: Path, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Stop at a full disk and go on when there is room, to the tables of an unbroken run."""
     fresh = await followed(Database(sqlite_url(tmp_path / "fresh.sqlite")), Source(day.url, first=1))
     books = Database(sqlite_url(tmp_path / "books.sqlite"))
     books.migrate()
@@ -224,6 +229,7 @@ async def test_a_full_disk_in_the_middle_loses_nothing(
 
 @pytest.mark.world
 def test_a_migration_that_is_killed_anywhere_is_done_again(make_database: MakeDatabase) -> None:
+    """Kill the migration of boosts between statements; the next one still moves the channel over."""
     database, config = make_database(), _alembic()
     with database.writing() as connection:
         config.attributes["connection"] = connection
@@ -253,6 +259,7 @@ def test_a_migration_that_is_killed_anywhere_is_done_again(make_database: MakeDa
 async def test_the_books_do_not_depend_on_this_machines_clock(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int
 ) -> None:
+    """Take times from blocks alone: a clock in 1970 or a year ahead makes equal books."""
     fresh, books = (Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in ("fresh", "books"))
     await followed(fresh, Source(day.url, first=1))
     monkeypatch.setattr(time, "time_ns", lambda: wrong)
@@ -266,6 +273,7 @@ async def test_the_books_do_not_depend_on_this_machines_clock(
 async def test_deliveries_of_a_wrong_clock_are_sent_when_it_is_right(
     day: Day, make_database: MakeDatabase, behind: int
 ) -> None:
+    """Deliver what was scheduled by a clock a year off once the clock is right."""
     database = make_database()
     (webhook,) = await noted(database, day, NOWHERE)
     now = time.time_ns() // 1_000_000

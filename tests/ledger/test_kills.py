@@ -84,6 +84,7 @@ class Processes:
 
 @contextmanager
 def processes(node: str, database: str) -> Iterator[Processes]:
+    """Yield a follower and a service at a time, which a helper forks, and kill them at the end."""
     line = [sys.executable, "-m", "tests.ledger.forked", node, database]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(line, cwd=ROOT, text=True, **pipes) as helper:  # type: ignore[call-overload]
@@ -190,11 +191,13 @@ def facts(books: Database) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_followers_and_services_of_sqlite(tmp_path: Path) -> None:
+    """Kill followers and services with books in SQLite; no row is lost, no answer becomes false."""
     first, second = (sqlite_url(tmp_path / f"{name}.sqlite") for name in ("killed", "fresh"))
     survive(tmp_path, first, None, Database(second))
 
 
 def test_followers_services_and_server_of_postgresql(tmp_path: Path) -> None:
+    """Kill PostgreSQL as well as followers and services; no row is lost, no answer becomes false."""
     if not is_installed():
         pytest.skip(MISSING)
     with running_postgres() as server:

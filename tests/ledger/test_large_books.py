@@ -22,12 +22,14 @@ EVER = CalendarPeriod("ever", 0, 2**45)
 
 
 def statuses(database: Database, numbers: list[int]) -> list[dict[str, Any]]:
+    """Return the service's statuses of some swaps."""
     with database.reading() as connection:
         record = SwapEvents(connection)
         return [status(record, str(number)) for number in numbers]
 
 
 def totals(database: Database) -> list[tuple[str, str, int, int]]:
+    """Return line, kind, count and amount of the totals, which count all lines."""
     statement = LedgerStatement(database, EVER)
     lines = sum(1 for _ in statement.lines())
     assert lines == sum(total.count for total in statement.totals)
@@ -36,6 +38,7 @@ def totals(database: Database) -> list[tuple[str, str, int, int]]:
 
 @by_length
 def test_a_copy_is_as_the_day(day: Day, make_database: MakeDatabase) -> None:
+    """Multiply the totals by the number of copies, and give copied swaps statuses of the same shape."""
     database = make_database()
     trio.run(followed, database, Source(day.url, first=1))
     requests, before = len(rows(database, "requests")), totals(database)

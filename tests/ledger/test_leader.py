@@ -32,11 +32,13 @@ pytestmark = pytest.mark.world
 
 
 def test_what_it_waits_for_fits_into_the_time_of_a_takeover() -> None:
+    """Let lock, TCP and poll take less than the takeover that the guide promises."""
     vanished = KEEPALIVE["idle"] + KEEPALIVE["interval"] * KEEPALIVE["count"]
     assert max(vanished, TCP_TIMEOUT_MS / 1000) + LOCK_POLL_S < TAKEOVER_S - 2
 
 
 def test_the_second_process_takes_over_when_the_first_is_killed(postgres: Server, tmp_path: Path) -> None:
+    """Take over after a kill without a gap in the blocks; a third follower then needs no waiting."""
     url = postgres.new_database("two_processes")
     with running_node(tmp_path / "node", "--state-pruning=archive") as node, DevChain(node.url) as chain:
         chain.new_block(3)
@@ -65,6 +67,7 @@ def test_the_second_process_takes_over_when_the_first_is_killed(postgres: Server
 
 
 def test_a_waiting_process_names_a_fault_at_once(postgres: Server, day: Day, tmp_path: Path) -> None:
+    """Name a node of another chain though another process holds the lock."""
     url = postgres.new_database("other_chain")
     trio.run(followed, Database(url), Source(day.url, first=1))
     lock = Database(url).follower_lock()
@@ -77,6 +80,7 @@ def test_a_waiting_process_names_a_fault_at_once(postgres: Server, day: Day, tmp
 
 
 async def test_a_follower_without_its_lock_stops_to_write(postgres: Server) -> None:
+    """Stop a follower that lost its lock with its connection, since another may write now."""
     url = postgres.new_database("lost_lock")
     async with only_follower(Database(url), probe=trio.lowlevel.checkpoint) as leadership:
         await leadership.check()
@@ -91,6 +95,7 @@ async def test_a_follower_without_its_lock_stops_to_write(postgres: Server) -> N
 
 
 async def test_books_are_the_same_whether_or_not_others_wait(postgres: Server, day: Day) -> None:
+    """Write equal books alone and with two others waiting."""
     alone, shared = (Database(postgres.new_database(name)) for name in ("alone", "shared"))
     await followed(alone, Source(day.url, first=1))
     shared.migrate()
@@ -111,6 +116,7 @@ time.sleep(600)
 
 @pytest.fixture
 def two_machines() -> Iterator[list[Machine]]:
+    """Yield two machines with a network of their own, or skip where that is not permitted."""
     try:
         with machines(2) as made:
             yield made
@@ -119,6 +125,7 @@ def two_machines() -> Iterator[list[Machine]]:
 
 
 def test_a_host_that_vanishes_loses_the_lock(two_machines: list[Machine]) -> None:
+    """Release the lock of a host that is cut off, though its process still runs there."""
     if not is_installed():
         pytest.skip(MISSING)
     here, other = two_machines

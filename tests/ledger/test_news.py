@@ -41,6 +41,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_service_connects_when_the_books_begin(
     day: Day, make_database: MakeDatabase, has_tables: bool
 ) -> None:
+    """Connect node and broker at the news of the first block, with tables or without any before."""
     database = make_database()
     if has_tables:
         database.migrate()
@@ -69,6 +70,7 @@ async def begun(database: Database, day: Day) -> None:
 
 @pytest.mark.usefixtures("no_pauses")
 async def test_updates_begin_with_the_first_block_of_new_books(day: Day, make_database: MakeDatabase) -> None:
+    """Receive the blocks of books that had no tables when the stream began."""
     database = make_database()
     async with updates(database) as stream:
         await begun(database, day)
@@ -80,6 +82,7 @@ async def test_updates_begin_with_the_first_block_of_new_books(day: Day, make_da
 
 @pytest.mark.usefixtures("no_pauses")
 async def test_a_node_that_was_away_is_asked_again_when_the_ledger_writes(day: Day) -> None:
+    """Connect to a node again at the news of a block rather than at the end of a pause."""
     host, port = day.url.removeprefix("http://").split(":")
     address = free_port()
 
@@ -111,6 +114,7 @@ async def test_a_node_that_was_away_is_asked_again_when_the_ledger_writes(day: D
 async def test_fast_news_costs_a_node_few_connections_and_the_log_one_line(
     day: Day, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Connect at most once in the least pause however fast blocks arrive, and warn once."""
     times = list[float]()
 
     async def wrong(_: object) -> None:

@@ -37,12 +37,14 @@ MINUTE_US = 60_000_000
 
 
 def made(make_database: MakeDatabase) -> Database:
+    """Return a database with its tables."""
     database = make_database()
     database.migrate()
     return database
 
 
 def test_a_key_is_known_by_its_hash_only(make_database: MakeDatabase) -> None:
+    """Store the hash of a key alone; refuse changed, foreign and revoked keys by reason."""
     database = made(make_database)
     terms = Partner("wallet", 15, None, frozenset({"Eth", "Btc"}), 60, 10**18)
     key = registry.add(database, terms)
@@ -66,6 +68,7 @@ def test_a_key_is_known_by_its_hash_only(make_database: MakeDatabase) -> None:
 
 
 def test_a_rate_is_shared_by_processes(make_database: MakeDatabase) -> None:
+    """Grant ten calls of a burst, whichever thread asks, and one more every six seconds."""
     database = made(make_database)
     key = registry.add(database, Partner("wallet", 0, rate=10))
     with ThreadPoolExecutor(4) as pool:
@@ -80,6 +83,7 @@ def test_a_rate_is_shared_by_processes(make_database: MakeDatabase) -> None:
 
 
 def test_a_clock_that_was_a_year_ahead_blocks_no_partner(make_database: MakeDatabase) -> None:
+    """Grant a partner its rate after this machine's clock went back by a year."""
     database = made(make_database)
     key = registry.add(database, Partner("wallet", 0, rate=10))
     ahead = NOW_US + 365 * 1440 * MINUTE_US
@@ -89,6 +93,7 @@ def test_a_clock_that_was_a_year_ahead_blocks_no_partner(make_database: MakeData
 
 
 def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
+    """Reserve up to the budget from several threads, give back what was not spent, and renew it monthly."""
     database = made(make_database)
     partner = Partner("wallet", 0, budget=2**90)
     registry.add(database, partner)
@@ -111,6 +116,7 @@ def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
 
 
 async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database: MakeDatabase) -> None:
+    """List in a partner's statement the lines of its channel, with the affiliate's commission."""
     database = await books_of_day(day, make_database)
     partner = Partner("wallet", 0)
     registry.add(database, partner)
@@ -138,6 +144,7 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
 
 
 def test_the_guide(tmp_path: Path) -> None:
+    """Run the guide's commands for a partner as printed, and refuse wrong names and assets."""
     url = sqlite_url(tmp_path / "books.sqlite")
     Database(url).migrate()
     (added,) = block(GUIDE, "cfnode ledger partner add").splitlines()

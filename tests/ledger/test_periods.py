@@ -89,6 +89,7 @@ def read_by_scan(
 def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
     make_database: MakeDatabase, books: RandomBooks, start: int | None, end: int | None, account: str | None
 ) -> None:
+    """Return the records, member for member, that a scan of all rows finds, in pages of two rows."""
     database, period = filled(make_database, books), Period(start, end)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pages, "FACT_PAGE_ROWS", 2)
@@ -103,6 +104,7 @@ def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
 def test_the_blocks_of_a_period_are_those_of_its_times(
     make_database: MakeDatabase, books: RandomBooks, start: int | None, end: int | None, probes: int
 ) -> None:
+    """Find the blocks of a period by a few probes, though some have equal or missing times."""
     with pytest.MonkeyPatch.context() as patch, filled(make_database, books).reading() as connection:
         patch.setattr(block_times, "PROBED_BLOCKS", probes)
         first, after = blocks_between(connection, start, end)
@@ -130,6 +132,7 @@ def test_open_channels_are_those_that_a_scan_of_all_rows_finds(
     few: int,
     part: int,
 ) -> None:
+    """List open channels, newest first, with their deposits, as a scan of all rows finds them."""
     database, known = filled(make_database, books), dict(books.blocks)
     expected = [
         (row["block"], row["event"], known[row["block"]], row["chain"], row["channel"])
@@ -163,6 +166,7 @@ def test_open_channels_are_those_that_a_scan_of_all_rows_finds(
 def test_no_page_of_a_report_sorts_rows_or_begins_at_the_first_one(
     tmp_path: Path, account: str | None
 ) -> None:
+    """Begin each page of a report within an index, without a sort and without the rows before."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
     fill(database, RandomBooks(tuple((number, 6 * number) for number in range(100)), {}))
@@ -177,6 +181,7 @@ def test_no_page_of_a_report_sorts_rows_or_begins_at_the_first_one(
 
 
 def test_a_page_of_channels_reads_only_these(tmp_path: Path) -> None:
+    """Read one page of channels by an index instead of scanning the table."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     database.migrate()
     channel = {"kind": "swap", "chain": "Bitcoin", "channel": 1, "account": "cFa", "address": "a",

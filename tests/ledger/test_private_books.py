@@ -10,6 +10,7 @@ from cfnode.ledger.partners.registry import Partner
 
 
 def test_books_with_a_partner_are_their_owners_alone(tmp_path: Path) -> None:
+    """Restrict the database's files to their owner once they hold a partner's key."""
     path = tmp_path / "books.sqlite"
     database = Database(sqlite_url(path))
     database.migrate()
@@ -20,6 +21,7 @@ def test_books_with_a_partner_are_their_owners_alone(tmp_path: Path) -> None:
 
 
 def test_a_password_in_the_query_of_the_databases_url_is_in_no_name(tmp_path: Path) -> None:
+    """Leave a password in the URL's query out of the database's name."""
     plain = Database(f"{sqlite_url(tmp_path / 'books.sqlite')}?password=geheim")
     assert "geheim" not in plain.name
     assert plain.name.endswith("books.sqlite")

@@ -28,6 +28,7 @@ from tests.ledger.day import EVM_ADDRESS, Day
 
 
 async def test_swaps_have_the_states_of_the_report(day: Day, make_database: MakeDatabase) -> None:
+    """Give the states, chunks and outputs of the report, ordered by the newest move."""
     database = await books_of_day(day, make_database)
     expected = {
         row["request"]: (row["state"], row["chunks"], row["output"])
@@ -59,6 +60,7 @@ def _moved(database: Database) -> Callable[[int], tuple[int, int]]:
 
 
 async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: MakeDatabase) -> None:
+    """Give the three swaps that moved last before each block the state that they had then."""
     database = await books_of_day(day, make_database)
     states_seen = set()
     for number in range(day.head, 30, -4):
@@ -74,6 +76,7 @@ async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: Ma
 async def test_old_swaps_are_not_read(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Stop after a few rows: the newest swap is first, and old ones are not read."""
     database = await books_of_day(day, make_database)
     monkeypatch.setattr(recent_swaps_module, "NEWEST_ROWS", 2)
     with database.reading() as connection:
@@ -86,6 +89,7 @@ async def test_old_swaps_are_not_read(
 async def test_channels_are_open_until_their_block(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """List channels until their expiry height, in pages and in parts alike; a deposit does not end them."""
     database = await books_of_day(day, make_database)
     with database.reading() as connection:
         channels, known = open_channels(connection), heights(connection)
@@ -112,6 +116,7 @@ async def test_channels_are_open_until_their_block(
 
 
 async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_database: MakeDatabase) -> None:
+    """Name the failed payout's receiver, broker and the broadcast of its call."""
     database = await books_of_day(day, make_database)
     (expected,) = (row for row in report(database, "payouts", Period()) if row["state"] == "failed")
     with database.reading() as connection:
@@ -123,6 +128,7 @@ async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_da
 
 
 async def test_the_condition_says_what_the_books_lack(day: Day, make_database: MakeDatabase) -> None:
+    """State first and newest block, gaps, unread events and the last comparison with its differences."""
     empty = make_database()
     empty.migrate()
     with empty.reading() as connection:
@@ -164,6 +170,7 @@ def _spoil(database: Database, block: int) -> None:
 
 
 def test_what_partners_spent_is_added_up_for_each(make_database: MakeDatabase) -> None:
+    """Add up costs of opened and reserved channels by partner, for one month."""
     database = make_database()
     database.migrate()
     shared = {"chain": None, "channel": None, "at": 0}

@@ -30,6 +30,7 @@ from tests.support.ledger.versions import read_as_an_older_version
 async def test_the_tables_follow_from_the_events(
     day: Day, make_database: MakeDatabase, first: int, only_broker: bool
 ) -> None:
+    """Derive each table again from the stored events, for all accounts or one, from any first block."""
     accounts = (day.broker,) if only_broker else ()
     books = await followed(make_database(), Source(day.url, first=first, accounts=accounts))
     assert recomputed(books) == []
@@ -64,6 +65,7 @@ def test_commissions_of_chosen_accounts_are_left_out_without_a_word(
 async def test_unread_events_stay_unread(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Leave an event unread that was unread when the books were written."""
     read_as_an_older_version(monkeypatch, "SwapScheduled")
     books = await followed(make_database(), Source(day.url, first=1))
     assert rows(books, "unread")
@@ -71,6 +73,7 @@ async def test_unread_events_stay_unread(
 
 
 async def test_a_changed_a_missing_and_an_added_row_are_found(day: Day, make_database: MakeDatabase) -> None:
+    """Name the tables with a changed, a missing and an added row, and the block of each."""
     books = await books_of_day(day, make_database)
     commission, failure = rows(books, "commissions")[0], rows(books, "failures")[0]
     fees, shares = schema.fees, schema.commissions
@@ -88,6 +91,7 @@ async def test_a_changed_a_missing_and_an_added_row_are_found(day: Day, make_dat
 
 @pytest.mark.world
 def test_the_command(day: Day, tmp_path: Path) -> None:
+    """Exit with 1 and name the table that differs from its events."""
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)
     trio.run(followed, database, Source(day.url, first=1))

@@ -30,6 +30,7 @@ class OddInput(Exception):
 async def test_a_task_starts_over_with_growing_pauses(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Begin a task anew after 1, 2, 4 … seconds, with one traceback in the log and a count."""
     restarts, begun = Restarts(log), list[float]()
 
     async def task() -> None:
@@ -48,6 +49,7 @@ async def test_a_task_starts_over_with_growing_pauses(
 async def test_each_error_of_a_nursery_is_said_though_the_group_has_the_same_text(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Log two different errors of nurseries, though both groups have one text."""
     restarts, errors = Restarts(log), [OddInput("one"), OddInput("another"), OddInput("another")]
 
     async def task() -> None:
@@ -61,6 +63,8 @@ async def test_each_error_of_a_nursery_is_said_though_the_group_has_the_same_tex
 
 
 async def test_a_fatal_error_ends_a_task_also_in_a_group(autojump_clock: trio.testing.MockClock) -> None:
+    """End a task by its fatal error, also within a group."""
+
     async def task() -> None:
         async with trio.open_nursery():
             raise OddInput("the disk is full")
@@ -72,6 +76,7 @@ async def test_a_fatal_error_ends_a_task_also_in_a_group(autojump_clock: trio.te
 async def test_a_task_that_ran_for_long_has_a_short_pause_again(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
+    """Pause one second after a run of 100, though earlier pauses had grown."""
     restarts, begun = Restarts(log), list[float]()
 
     async def task() -> None:
@@ -87,6 +92,7 @@ async def test_a_task_that_ran_for_long_has_a_short_pause_again(
 async def test_a_service_outlives_an_input_that_no_task_expects(
     autojump_clock: trio.testing.MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Keep the service up while its connection fails unexpectedly, and count that under /health."""
     source = LiveSource(Database(sqlite_url(tmp_path / "books.sqlite")), ("http://127.0.0.1:1", None))
     asked = trio.Event()
 
@@ -108,6 +114,7 @@ async def test_a_service_outlives_an_input_that_no_task_expects(
 async def test_a_follower_outlives_it_unless_it_is_to_run_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Begin following anew after an unexpected error, but raise it with --once."""
     again = trio.Event()
 
     def odd(*_: Any) -> Any:
@@ -129,6 +136,7 @@ async def test_a_follower_outlives_it_unless_it_is_to_run_once(
 
 
 async def test_the_page_outlives_it(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
+    """Keep the page's updates up, with the error as their fault; a background renewal is silent."""
     restarts = Restarts(log)
 
     async def renew(block: int) -> None:

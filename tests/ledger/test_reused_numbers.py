@@ -60,11 +60,13 @@ def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool 
 
 
 def of(database: Database, table: str, *names: str) -> list[tuple[Any, ...]]:
+    """Return some columns of a table."""
     return [tuple(row[name] for name in names) for row in rows(database, table)]
 
 
 @pytest.mark.parametrize("anew", [False, True])
 def test_each_fact_has_the_opening_before_it(make_database: MakeDatabase, anew: bool) -> None:
+    """Give deposits, swaps and fees to the newest opening before them, also after restarts."""
     books = written(make_database(), anew=anew)
     ours, others = ss58.encode(OURS), ss58.encode(OTHERS)
     assert of(books, "deposits", "amount", "opened", "account") == [
@@ -108,6 +110,7 @@ def partnered(database: Database, channels: dict[str, int]) -> None:
 
 
 def test_each_partner_is_paid_for_its_own_channel(make_database: MakeDatabase) -> None:
+    """Count swap, commission and total for the partner whose channel it was then."""
     books = written(make_database())
     partnered(books, {"first": 1, "last": 7})
     for name, swap in (("first", 1), ("last", 4)):
@@ -133,6 +136,7 @@ def test_each_partner_is_paid_for_its_own_channel(make_database: MakeDatabase) -
 def test_books_of_chosen_accounts_leave_the_others_deposits_out(
     make_database: MakeDatabase, anew: bool
 ) -> None:
+    """Keep our deposits and swaps, and other accounts' openings of the number to tell them apart."""
     books = written(make_database(), (OURS,), anew=anew)
     assert of(books, "deposits", "amount", "opened") == [(ETHER, 1), (4 * ETHER, 7)]
     assert of(books, "requests", "request", "opened") == [(1, 1), (4, 7)]
@@ -180,6 +184,7 @@ def at(event: DecodedEvent, height: int) -> DecodedEvent:
 
 
 def test_an_opening_in_a_gap_leaves_its_deposits_without_a_channel(make_database: MakeDatabase) -> None:
+    """Leave a deposit without a channel where its height is past the known channel's life."""
     database = make_database()
     database.migrate()
     Books(database).begin(GENESIS, "Development", "all", block(0, []), {})
@@ -304,6 +309,7 @@ def test_lines_of_statements_and_fees_name_the_channel_of_their_own_opening(
 
 
 def test_a_webhook_names_the_channel_and_the_documents_state(make_database: MakeDatabase) -> None:
+    """Name in a webhook's body the channel by block, chain and number, and the document's state."""
     database = make_database()
     database.migrate()
     add(database, "http://127.0.0.1:9/", None)

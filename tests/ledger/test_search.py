@@ -37,6 +37,7 @@ def swaps(database: Database, term: str) -> set[int]:
 
 
 async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDatabase) -> None:
+    """Find a swap by its number, addresses, deposit and payout, in each spelling."""
     database = await books_of_day(day, make_database)
     for row in rows(database, "requests"):
         assert [swap.request for swap in search(database, str(row["request"])).swaps] == [row["request"]]
@@ -58,6 +59,7 @@ async def test_every_name_of_every_swap_finds_it(day: Day, make_database: MakeDa
 
 
 async def test_every_name_of_every_channel_finds_it(day: Day, make_database: MakeDatabase) -> None:
+    """Find a channel by id and address in each spelling, and not by another block's id."""
     database = await books_of_day(day, make_database)
     for row in rows(database, "channels"):
         channel = ChannelId(row["chain"], row["channel"], row["block"])
@@ -75,6 +77,7 @@ async def test_every_name_of_every_channel_finds_it(day: Day, make_database: Mak
 
 
 async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDatabase) -> None:
+    """Find an account; find nothing, without a fault, for absent names, and name malformed ones."""
     database = await books_of_day(day, make_database)
     assert search(database, day.broker).account == day.broker
     for term in ("0", "999999999999999999", "9" * 40, "0x" + "12" * 32, "x", "' OR 1=1 --", "%", "_" * 42):
@@ -87,6 +90,7 @@ async def test_an_account_and_what_is_not_there(day: Day, make_database: MakeDat
 
 
 def test_a_deposit_without_a_swap_is_found_by_its_transaction(make_database: MakeDatabase) -> None:
+    """Find a rejected deposit by its transaction, with the reason."""
     database = make_database()
     database.migrate()
     block = {"number": 1, "hash": "0x1", "parent": "0x0", "time": 7, "spec_version": 1, "events": 9}
@@ -102,6 +106,7 @@ def test_a_deposit_without_a_swap_is_found_by_its_transaction(make_database: Mak
 
 
 async def test_a_key_that_two_partners_share_finds_both_channels(make_database: MakeDatabase) -> None:
+    """Find the channels and requests of all partners that used one key, with regard to case."""
     database = make_database()
     database.migrate()
     _write_requests(database)
@@ -168,6 +173,7 @@ def _write_requests(database: Database) -> None:
 async def test_matches_are_bounded_and_the_newest(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Return the two newest of many matches, and say that there are more."""
     database = await books_of_day(day, make_database)
     every = [swap.request for swap in search(database, BTC_ADDRESS).swaps]
     assert len(every) > 3
@@ -184,6 +190,7 @@ async def test_matches_are_bounded_and_the_newest(
      ("partner_channels", "reference")],
 )  # fmt: skip
 def test_each_search_has_its_index(make_database: MakeDatabase, table: str, column: str) -> None:
+    """Read each searched column by its index, in the order of its page."""
     database = make_database()
     database.migrate()
     is_ordered = column in ("destination", "refund_address")
@@ -200,6 +207,7 @@ def test_each_search_has_its_index(make_database: MakeDatabase, table: str, colu
 
 
 def test_an_address_is_known_by_all_its_spellings() -> None:
+    """Derive the stored text of an address from each of its spellings, for each kind of chain."""
     account = bytes(range(20))
     known = f"0x{account.hex()}"
     for spelling in (known, account.hex(), known.upper(), checksum_address(account)):
@@ -217,6 +225,7 @@ def test_an_address_is_known_by_all_its_spellings() -> None:
 
 @given(data=st.binary(min_size=32, max_size=32))
 def test_a_transaction_is_known_by_all_its_spellings(data: bytes) -> None:
+    """Derive the stored text of a transaction from each of its spellings."""
     for chain in ("Ethereum", "Bitcoin", "Tron"):
         stored = transaction_text(chain, data)
         for spelling in (data.hex(), f"0x{data.hex()}", data.hex().upper(), stored or ""):
@@ -226,6 +235,7 @@ def test_a_transaction_is_known_by_all_its_spellings(data: bytes) -> None:
 
 @given(term=st.text(max_size=300))
 def test_no_text_is_a_fault_of_the_program(term: str) -> None:
+    """Derive a bounded number of characters from any text, without an error."""
     assert all(
         len(stored_text) <= 2 * len(term) + 60 for stored_text in stored_texts(term) | transaction_texts(term)
     )

@@ -28,15 +28,18 @@ time.sleep(600)
 
 
 def url_of(database: Database) -> str:
+    """Return the URL of a database with its password."""
     return database._engine.url.render_as_string(hide_password=False)
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one attempt to lock take at most 0.2 s."""
     monkeypatch.setattr(signing_lock, "LOCK_ATTEMPT_S", 0.2)
 
 
 def test_it_goes_from_one_to_the_other(make_database: MakeDatabase, short: None) -> None:
+    """Hand the signer's lock to the process that wants it, and back."""
     database = make_database()
     database.migrate()
     first, second = signer_lock(database), signer_lock(Database(url_of(database)))
@@ -55,6 +58,7 @@ def test_it_goes_from_one_to_the_other(make_database: MakeDatabase, short: None)
 
 
 def test_a_killed_process_loses_it(make_database: MakeDatabase, short: None) -> None:
+    """Release the signer's lock when its process is killed."""
     database = make_database()
     database.migrate()
     holder = subprocess.Popen(
@@ -73,6 +77,7 @@ def test_a_killed_process_loses_it(make_database: MakeDatabase, short: None) -> 
 
 
 def test_without_its_connection_it_is_not_held(postgres: Server, short: None) -> None:
+    """Notice that the lock's connection was ended: the lock is not held, and can be acquired anew."""
     url = postgres.new_database("signer")
     lock = signer_lock(Database(url))
     assert lock.acquire()

@@ -64,6 +64,7 @@ def totals_of(statement: LedgerStatement) -> Counter[tuple[str, ...]]:
 
 
 def test_each_line_has_its_value(books: Database) -> None:
+    """Value each line by its swap, as dollars or by the pool, and remark what has no price."""
     statement = LedgerStatement(books, NOVEMBER)
     valued_lines = {(line.line, line.kind, line.block, line.place): (line.value, line.valued_by)
              for line in statement.lines()}  # fmt: skip
@@ -87,6 +88,7 @@ def test_each_line_has_its_value(books: Database) -> None:
 def test_a_price_is_of_the_block_else_the_newest_before_of_a_week(
     books: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Value FLIP by the newest price of a week before, and not by an older one."""
     from cfnode.ledger.statements import values
 
     def value() -> int | None:
@@ -101,6 +103,7 @@ def test_a_price_is_of_the_block_else_the_newest_before_of_a_week(
 
 
 def test_values_in_euros_are_by_the_rate_of_the_newest_day(sqlite_books: Database, tmp_path: Path) -> None:
+    """Convert by the newest rate before a day, from a table of either direction or of the central bank."""
     path = tmp_path / "rates.csv"
     path.write_text(RATES)
     statement = LedgerStatement(sqlite_books, NOVEMBER, rates=read_rates(path, "EUR"))
@@ -155,6 +158,7 @@ GAP = "has no rate of EUR for 2026-11-{:02}, nor for the 7 days before: add that
 def test_a_wrong_file_of_rates_is_refused_with_its_line(
     sqlite_books: Database, tmp_path: Path, header: str, lines: str, words: str
 ) -> None:
+    """Name the line and the fault of a file of rates, or the days that it lacks."""
     path = tmp_path / "rates.csv"
     path.write_text(f"{header}\n{lines}\n" if header else "")
     with pytest.raises(LedgerError, match=words):
@@ -162,6 +166,7 @@ def test_a_wrong_file_of_rates_is_refused_with_its_line(
 
 
 def test_rates_of_the_bank_are_for_one_euro(tmp_path: Path) -> None:
+    """Refuse the central bank's rates for another currency than euros, and a file that is not UTF-8."""
     path = tmp_path / "rates.csv"
     path.write_text("Date,USD,\n2026-11-03,1.2,\n")
     with pytest.raises(LedgerError, match="has dollars for one EUR, not for one GBP"):
@@ -174,6 +179,7 @@ def test_rates_of_the_bank_are_for_one_euro(tmp_path: Path) -> None:
 def test_a_spreadsheet_has_the_books_to_the_unit_and_no_formula(
     books: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Write a workbook that openpyxl reads: texts of whole amounts, sheets of ten lines, no formula."""
     monkeypatch.setattr(xlsx, "SHEET_LINES", 10)
     statement = LedgerStatement(books, NOVEMBER, BROKER)
     book = openpyxl.load_workbook(io.BytesIO(written(statement, "xlsx")))
@@ -200,6 +206,7 @@ def test_a_spreadsheet_has_the_books_to_the_unit_and_no_formula(
 
 
 def text(amount: int | None) -> str | None:
+    """Return an amount as text, None for none."""
     return None if amount is None else str(amount)
 
 
@@ -210,6 +217,7 @@ def records(rows: Any) -> list[dict[str, Any]]:
 
 
 def test_no_cell_of_csv_is_a_formula_and_each_text_comes_back(books: Database) -> None:
+    """Escape cells that a spreadsheet would run, and lose no letter of them."""
     data = written(LedgerStatement(books, NOVEMBER), "csv").decode()
     table = list(csv.DictReader(io.StringIO(data, newline="")))
     payouts = [row["destination"] for row in table if (row["line"], row["kind"]) == ("payout", "swap")]
@@ -256,6 +264,7 @@ def account_of(line: str, kind: str, state: str, asset: str) -> str:
 
 @pytest.mark.parametrize("form", ["beancount", "ledger"])
 def test_a_journal_balances_and_its_accounts_have_the_totals_of_the_books(books: Database, form: str) -> None:
+    """Balance each transaction of a journal, and give each account its total of the books."""
     journal = written(LedgerStatement(books, NOVEMBER), form).decode()
     balances = Counter[tuple[str, str]]()
     for transaction in journal.split("\n\n"):
@@ -283,6 +292,7 @@ def test_a_journal_balances_and_its_accounts_have_the_totals_of_the_books(books:
 
 
 def test_months_add_up_to_their_quarter_and_quarters_to_their_year(books: Database) -> None:
+    """Join months and quarters without a gap or an overlap; their lines make up the year's."""
     months = [CalendarPeriod.parse(f"2026-{number:02}") for number in range(1, 13)]
     quarters = [CalendarPeriod.parse(f"2026-Q{number}") for number in range(1, 5)]
     year = CalendarPeriod.parse("2026")
@@ -297,6 +307,7 @@ def test_months_add_up_to_their_quarter_and_quarters_to_their_year(books: Databa
 
 
 def test_the_name_of_a_file_has_the_period_and_whose_it_is(sqlite_books: Database) -> None:
+    """Put period, partner and form into the name of a file."""
     of_wallet = LedgerStatement(sqlite_books, CalendarPeriod.parse("2026-Q4"), partner="wallet")
     assert file_name(of_wallet, FORMATS["csv-totals"]) == "statement-2026-Q4-wallet-totals.csv"
     assert of_wallet.title == "Statement of 2026-Q4, partner wallet"

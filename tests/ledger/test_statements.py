@@ -73,6 +73,7 @@ def statement_totals(statement: LedgerStatement) -> Counter[tuple[str, str]]:
 async def test_totals_are_what_the_chain_states(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """State the sums of the chain's own events, fee by fee, and those of an affiliate alone."""
     monkeypatch.setattr(pages, "FACT_PAGE_ROWS", 3)
     books = await books_of_day(day, make_database)
     in_november(books, day.head + 1)
@@ -103,6 +104,7 @@ async def test_totals_are_what_the_chain_states(
 async def test_months_are_bounded_in_utc(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """End a month at midnight UTC in any time zone, and note blocks that the books lack."""
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     assert NOVEMBER.start == datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1000
     assert CalendarPeriod.parse("2026-12").end - CalendarPeriod.parse("2026-12").start == 31 * DAY_MS
@@ -131,6 +133,7 @@ async def test_months_are_bounded_in_utc(
 
 
 async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase) -> None:
+    """Give the lines of November by its thirty days, each once."""
     books = await books_of_day(day, make_database)
     in_november(books, day.head + 1)
     days = [CalendarPeriod.day(f"2026-11-{number:02}") for number in range(1, 31)]
@@ -140,6 +143,7 @@ async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase)
 
 
 def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDatabase) -> None:
+    """Note the two unread events of the month and not those one millisecond outside."""
     books = make_database()
     books.migrate()
     times = {1: NOVEMBER.start - 1, 2: NOVEMBER.start, 3: NOVEMBER.end - 1, 4: NOVEMBER.end}
@@ -153,6 +157,7 @@ def test_unread_events_are_noted_in_their_own_month_alone(make_database: MakeDat
 
 
 def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:
+    """Return the sums of a statement with the whole day in November."""
     in_november(books, day.head + 1)
     statement = LedgerStatement(books, NOVEMBER)
     list(statement.lines())
@@ -172,6 +177,7 @@ def books(day: Day, tmp_path: Path) -> str:
 
 
 def printed(books: str, form: str, *more: str) -> str:
+    """Print a statement in a form; it says that the books end before the month."""
     code, text, err = run(
         "ledger", "statement", "--month", "2026-11", "--database", books, "--format", form, *more
     )
@@ -183,6 +189,7 @@ def printed(books: str, form: str, *more: str) -> str:
 def test_each_format_has_the_same_lines_and_totals(
     books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Write equal lines and totals as JSON, CSV, Parquet and text."""
     monkeypatch.setattr(parquet, "GROUP_LINES", 7)
     document: dict[str, Any] = json.loads(printed(books, "json"))
     lines, totals = document["lines"], document["totals"]
@@ -235,6 +242,7 @@ def csv_records(books: str, form: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the guide's commands as printed; each makes its file."""
     monkeypatch.chdir(tmp_path)
     commands = block(GUIDE, "cfnode ledger statement --month 2026-11")
     commands += block(GUIDE, "cfnode ledger statement --month 2026-11 --currency EUR")
@@ -248,6 +256,7 @@ def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_file_is_written_whole_or_not_at_all(
     books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Keep the old file where the writing fails, in each form, and leave no temporary one."""
     lines = LedgerStatement.lines
 
     def broken(self: LedgerStatement) -> Any:
@@ -268,6 +277,7 @@ def test_a_file_is_written_whole_or_not_at_all(
 
 
 def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read at most a page of each table ahead of the line that is taken."""
     monkeypatch.setattr(pages, "FACT_PAGE_ROWS", 2)
     database, made = Database(books), 0
 
@@ -316,6 +326,7 @@ def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_refusals(line: tuple[str, ...], code: int, words: str) -> None:
+    """Refuse malformed, future and missing periods, forms and currencies with what to write."""
     import re
 
     exit_code, out, err = run("ledger", "statement", *line)
@@ -332,6 +343,7 @@ def test_refusals(line: tuple[str, ...], code: int, words: str) -> None:
 def test_without_its_library_a_format_names_the_extra(
     books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, library: str, words: str
 ) -> None:
+    """Name the package to install, and leave no file."""
     import sys
 
     monkeypatch.setitem(sys.modules, library, None)

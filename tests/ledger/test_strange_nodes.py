@@ -114,6 +114,7 @@ async def error_of(answer: Answer, step: Callable[[ChainReader], Any]) -> str:
     ],
 )
 async def test_what_a_node_sends_instead_of_an_answer(answer: Answer, words: str) -> None:
+    """Quote what a node sent instead of JSON-RPC in less than 600 characters."""
     import re
 
     text = await error_of(answer, lambda reader: reader.genesis())
@@ -125,23 +126,28 @@ async def test_what_a_node_sends_instead_of_an_answer(answer: Answer, words: str
     "value", [7, None, [], {}, "0x", "0xzz", {"number": "0x1"}, {"number": 3, "parentHash": 1}]
 )
 async def test_what_a_node_sends_instead_of_a_block(value: Any) -> None:
+    """Refuse what is no header, member by member."""
     text = await error_of(results("0x" + "ab" * 32, value), lambda reader: reader.finalized())
     assert "expected a header" in text
 
 
 async def test_a_message_has_a_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse a message above the limit."""
     monkeypatch.setattr("cfnode.clients.websocket.MAX_MESSAGE_BYTES", 10_000)
     text = await error_of(results("x" * 20_000), lambda reader: reader.genesis())
     assert "more than 10000 bytes" in text
 
 
 async def test_an_answer_that_never_comes_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up on an answer to another question, which leaves its own without any."""
     monkeypatch.setattr(client_module, "ANSWER_TIMEOUT_S", 0.05)
     text = await error_of(lambda _: json.dumps({"id": 7, "result": 1}), lambda reader: reader.genesis())
     assert "no answer from" in text
 
 
 async def test_too_large_an_answer_is_told_apart() -> None:
+    """Raise the error after which fewer blocks are asked for, where an answer is too big."""
+
     def answer(calls: list[dict[str, Any]]) -> str:
         error = {"code": -32008, "message": "Response is too big"}
         return json.dumps([{"jsonrpc": "2.0", "id": call["id"], "error": error} for call in calls])
@@ -153,6 +159,7 @@ async def test_too_large_an_answer_is_told_apart() -> None:
 
 
 async def test_keys_have_a_maximum_and_an_order() -> None:
+    """Refuse keys that repeat, go back, have another prefix or exceed the number allowed."""
     page = [f"0xaa{number:08x}" for number in range(500)]
     for answers, words in (((page, page), "expected keys"), (([*page, "0xaa"],), "expected keys"),
                            ((["0xbb"],), "expected keys")):  # fmt: skip
@@ -166,6 +173,8 @@ async def test_keys_have_a_maximum_and_an_order() -> None:
 @settings(max_examples=examples(150))
 @given(answers=st.lists(JSON, min_size=1, max_size=4))
 def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]) -> None:
+    """Raise the ledger's own error, or none, for any JSON at each step."""
+
     class Scripted(NodeClient):
         """A client whose answers have been decided."""
 
@@ -205,6 +214,7 @@ def test_no_answer_raises_anything_but_an_error_of_the_ledger(answers: list[Any]
 @settings(max_examples=examples(200))
 @given(data=st.binary(max_size=60))
 def test_no_events_raise_anything_but_a_node_error(metadata: Metadata, data: bytes) -> None:
+    """Decode any bytes as events or name the block that cannot be decoded."""
     try:
         events = decoded(metadata, data, 7)
     except NodeError as error:
@@ -215,6 +225,7 @@ def test_no_events_raise_anything_but_a_node_error(metadata: Metadata, data: byt
 
 @pytest.mark.parametrize("fields", [{}, [], None, {"swap_request_id": "x"}, {"account_id": b"1", "asset": 7}])
 def test_an_event_of_another_shape_is_kept_as_it_is(fields: Any) -> None:
+    """Keep an event without the expected fields as unread, with its fields and the reason."""
     for pallet, name in EVENTS:
         block = DecodedBlock(9, "0x", "0x", 0, 0, (DecodedEvent(3, pallet, name, fields),))
         rows = {
@@ -244,6 +255,7 @@ def test_an_event_of_another_shape_is_kept_as_it_is(fields: Any) -> None:
     ],
 )
 def test_a_value_that_no_table_takes_is_an_unknown_shape(member: str, value: Any, words: str) -> None:
+    """Keep an event as unread whose value fits no column, and write those around it."""
     fields = {"account_id": bytes(32), "asset": "Eth", "amount_credited": 1, "new_balance": 1}
     events = [DecodedEvent(index, "AssetBalances", "AccountCredited", dict(fields)) for index in range(3)]
     events[1].fields[member] = value
@@ -255,6 +267,7 @@ def test_a_value_that_no_table_takes_is_an_unknown_shape(member: str, value: Any
 
 
 def test_an_event_that_fails_half_way_leaves_nothing_to_later_ones() -> None:
+    """Undo what a half-read event had taught, so that later ones do not see it."""
     known = Known(NETWORKS["Mainnet"], frozenset([bytes(32)]))
     fields = {"broker_id": bytes(32), "channel_id": 7, "affiliate_id": b"\1" * 32, "short_id": "seven",
               "withdrawal_address": bytes(20)}  # fmt: skip
@@ -277,6 +290,7 @@ def test_an_event_that_fails_half_way_leaves_nothing_to_later_ones() -> None:
 
 
 def test_a_refused_call_is_an_error_of_that_call_alone() -> None:
+    """Return the error of one call of a batch next to the result of the other."""
     answers = [{"id": 5, "result": 1}, {"id": 6, "error": {"code": 1, "message": "no", "data": "why"}}]
     one, other = client_module._results(Answered(range(5, 7), answers), [("a", []), ("b", [])], "http://x")
     assert one == 1

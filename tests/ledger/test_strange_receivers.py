@@ -79,6 +79,7 @@ def errors(database: Database) -> dict[str, str | None]:
 
 
 async def test_strange_receivers(day: Day, tmp_path: Path) -> None:
+    """Deliver to the good receiver, name the fault of each bad one, and send all again by command."""
     database = Database(sqlite_url(tmp_path / "books.sqlite"))
     ways = (accepts_unread, half_an_answer, closes, speaks_otherwise, drips)
     async with AsyncExitStack() as stack:

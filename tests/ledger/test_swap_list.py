@@ -62,6 +62,7 @@ def same(database: Database, wanted: SwapFilter, takes: Callable[[Record], bool]
 
 
 def test_each_state_that_a_swap_can_have_is_a_choice() -> None:
+    """Offer each state that a swap of the books can have, and no other."""
     assert set(MAY_HAVE) == set(REQUEST_STATES) == set(JourneyState) - BEFORE_A_SWAP - {JourneyState.BOOSTED}
 
 
@@ -92,6 +93,7 @@ def test_a_message_that_expired_before_it_was_sent_is_among_the_expired(make_dat
 async def test_pages_and_records_are_those_of_the_report(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """List by pages what the report has for each state, pair, owner and account."""
     database = await books_of_day(day, make_database)
     monkeypatch.setattr(swap_list, "PART_ROWS", 4)
     monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 2)
@@ -133,6 +135,7 @@ async def test_pages_and_records_are_those_of_the_report(
 
 
 async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDatabase) -> None:
+    """List by period, channel and partner what the report has, and nothing for released channels."""
     database = await books_of_day(day, make_database)
     known = list(report(database, "swaps", Period()))
     times = [record["time"] for record in known]
@@ -171,6 +174,7 @@ async def test_a_period_a_channel_and_a_partner(day: Day, make_database: MakeDat
 async def test_a_page_reads_a_bounded_number_of_rows(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Read two rows for a page though none matches, and go on behind them."""
     database = await books_of_day(day, make_database)
     monkeypatch.setattr(swap_list, "PART_ROWS", 2)
     monkeypatch.setattr(swap_list, "MAX_PAGE_PARTS", 1)
@@ -183,6 +187,7 @@ async def test_a_page_reads_a_bounded_number_of_rows(
 
 
 async def test_empty_books_have_no_swap(make_database: MakeDatabase) -> None:
+    """List nothing of books without swaps."""
     database = make_database()
     database.migrate()
     for wanted in (

@@ -18,6 +18,7 @@ DESTINATION, REFUND = ("Arb", b"\xaa" * 20), ("Eth", b"\xbb" * 20)
 
 
 def account(public: bytes) -> str:
+    """Return an account's text."""
     return ss58.encode(public, 2112)
 
 
@@ -36,6 +37,7 @@ def rows(known: Known, *events: tuple[str, Mapping[str, Any]], number: int = 5) 
 
 
 def requested(*shares: tuple[bytes, int], number: int = 12, **changes: Any) -> tuple[str, dict[str, Any]]:
+    """Return the request of a swap with shares of its broker fee."""
     expiry = ("RefundIfExpires", {"refund_address": ("ExternalAddress", REFUND)})
     usual: dict[str, Any] = {
         "swap_request_id": number,
@@ -52,11 +54,13 @@ def requested(*shares: tuple[bytes, int], number: int = 12, **changes: Any) -> t
 
 
 def scheduled(swap: int = 20, number: int = 12) -> tuple[str, dict[str, Any]]:
+    """Return the schedule of a chunk."""
     fields = {"swap_request_id": number, "swap_id": swap, "input_amount": 997, "execute_at": 7}
     return "Swapping.SwapScheduled", fields
 
 
 def executed(fee: int, swap: int = 20, number: int = 12) -> tuple[str, dict[str, Any]]:
+    """Return the execution of a chunk with its broker fee."""
     return "Swapping.SwapExecuted", {
         "swap_request_id": number, "swap_id": swap, "input_asset": "Eth", "output_asset": "ArbUsdc",
         "input_amount": 997, "intermediate_amount": None, "output_amount": 906, "network_fee": 2,
@@ -65,6 +69,7 @@ def executed(fee: int, swap: int = 20, number: int = 12) -> tuple[str, dict[str,
 
 
 def credited(to: bytes, amount: int, asset: str = "Usdc") -> tuple[str, dict[str, Any]]:
+    """Return a credit to an account."""
     fields = {"account_id": to, "asset": asset, "amount_credited": amount, "new_balance": amount}
     return "AssetBalances.AccountCredited", fields
 
@@ -73,6 +78,7 @@ def credited(to: bytes, amount: int, asset: str = "Usdc") -> tuple[str, dict[str
 
 
 def test_a_request_is_its_brokers_and_names_where_money_goes() -> None:
+    """Write one row of a request with its broker, channel, addresses and chunks, and a row for each share."""
     chunks = {"number_of_chunks": 3, "chunk_interval": 2}
     tables = rows(of(), requested((BROKER, 15), (AFFILIATE, 5), dca_parameters=chunks))
     (request,) = tables["requests"]
@@ -96,11 +102,13 @@ def test_a_request_is_its_brokers_and_names_where_money_goes() -> None:
     ],
 )
 def test_a_request_is_of_who_began_it_or_else_of_the_first_share(origin: Any, owner: bytes) -> None:
+    """Attribute a request to its account or broker, and else to the first share."""
     (request,) = rows(of(), requested((BROKER, 15), origin=origin))["requests"]
     assert request["account"] == account(owner)
 
 
 def test_a_request_without_broker_limits_and_address() -> None:
+    """Leave account and addresses empty where the request states none."""
     tables = rows(of(), requested(origin="Internal", price_limits_and_expiry=None, request_type="NetworkFee"))
     (request,) = tables["requests"]
     assert (request["account"], request["destination"], request["refund_address"]) == (None, None, None)
@@ -108,6 +116,7 @@ def test_a_request_without_broker_limits_and_address() -> None:
 
 
 def test_a_swap_on_the_chain_pays_and_refunds_an_account() -> None:
+    """Write accounts as destination and refund of a swap on chain."""
     kind = ("Regular", {"output_action": ("CreditOnChain", {"account_id": OTHER})})
     expiry = {"expiry_behaviour": ("RefundIfExpires", {"refund_address": ("InternalAccount", OTHER)})}
     about = {"origin": ("OnChainAccount", OTHER), "request_type": kind, "price_limits_and_expiry": expiry}
@@ -116,6 +125,7 @@ def test_a_swap_on_the_chain_pays_and_refunds_an_account() -> None:
 
 
 def test_books_of_an_account_leave_out_the_swaps_of_others() -> None:
+    """Skip requests and chunks of other accounts, also in later blocks."""
     known = of(OTHER)
     assert not rows(known, requested((BROKER, 15)), scheduled(), executed(0))
     mine = rows(known, requested((OTHER, 15), number=13), scheduled(21, 13), executed(0, 21, 13), number=6)
@@ -127,6 +137,7 @@ def test_books_of_an_account_leave_out_the_swaps_of_others() -> None:
 
 
 def test_each_step_of_a_chunk_is_a_row_of_its_request() -> None:
+    """Write a row for each step of a chunk, with reason or amounts, and none for a fee of zero."""
     known = of()
     reason = {"swap_id": 20, "reason": "PriceImpactLimit"}
     first = rows(known, requested(), scheduled())
@@ -157,10 +168,12 @@ def test_each_step_of_a_chunk_is_a_row_of_its_request() -> None:
 
 
 def commissions(tables: Rows) -> list[tuple[str, int]]:
+    """Return account and amount of the commissions."""
     return [(row["account"], row["amount"]) for row in tables["commissions"]]
 
 
 def test_a_broker_fee_is_shared_out_as_the_credits_before_it() -> None:
+    """Take the commissions from the credits that precede the execution and add up to its fee."""
     begun = requested((BROKER, 15), (AFFILIATE, 5))
     tables = rows(of(), begun, scheduled(), credited(BROKER, 6), credited(AFFILIATE, 2), executed(8))
     assert commissions(tables) == [(account(BROKER), 6), (account(AFFILIATE), 2)]
@@ -169,6 +182,7 @@ def test_a_broker_fee_is_shared_out_as_the_credits_before_it() -> None:
 
 
 def test_credits_of_another_kind_are_no_commission() -> None:
+    """Skip credits of another asset, account or amount."""
     begun = requested((BROKER, 15))
     other = (credited(BROKER, 8, "Eth"), credited(OTHER, 8), credited(BROKER, 9))
     tables = rows(of(), begun, scheduled(), *other, credited(BROKER, 8), executed(8))
@@ -176,6 +190,7 @@ def test_credits_of_another_kind_are_no_commission() -> None:
 
 
 def test_a_share_that_comes_to_nothing_has_no_credit() -> None:
+    """Skip a share whose part of the fee was rounded to nothing."""
     begun = requested((BROKER, 15), (AFFILIATE, 1), (SECOND, 4))
     tables = rows(of(), begun, scheduled(), credited(BROKER, 6), credited(SECOND, 1), executed(7))
     assert commissions(tables) == [(account(BROKER), 6), (account(SECOND), 1)]
@@ -189,6 +204,7 @@ def test_each_credit_is_one_swaps() -> None:
 
 
 def test_a_fee_without_its_credits_is_logged_and_lacks_commissions(caplog: pytest.LogCaptureFixture) -> None:
+    """Log a broker fee that no credits make up, and write no commission for it."""
     caplog.set_level(logging.ERROR, "cfnode.ledger")
     tables = rows(of(), requested((BROKER, 15)), scheduled(), credited(BROKER, 7), executed(8))
     assert commissions(tables) == []
@@ -200,6 +216,7 @@ def test_a_fee_without_its_credits_is_logged_and_lacks_commissions(caplog: pytes
 
 
 def test_an_event_of_an_unknown_shape_has_a_row_in_unread_and_no_other() -> None:
+    """Write an event with a missing field as unread alone, and forget what it stated."""
     known = of()
     broken = requested((BROKER, 15))
     del broken[1]["output_asset"]

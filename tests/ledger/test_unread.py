@@ -24,6 +24,7 @@ from tests.support.ledger.versions import read_as_an_older_version
 async def test_the_follower_goes_on_and_a_later_version_reads_them(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Go on behind unread events, log the first, and read them from their block on in a later version."""
     fresh, books = dump(await books_of_day(day, make_database)), make_database()
     with monkeypatch.context() as older:
         read_as_an_older_version(older, "SwapExecuted")
@@ -58,6 +59,7 @@ async def test_the_follower_goes_on_and_a_later_version_reads_them(
 async def test_without_the_state_the_events_alone_are_read_again(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
+    """Read unread events again from their stored bytes where the node has forgotten the state."""
     fresh, books = dump(await books_of_day(day, make_database)), make_database()
     with monkeypatch.context() as older:
         read_as_an_older_version(older, kind)
@@ -76,6 +78,7 @@ async def test_without_the_state_the_events_alone_are_read_again(
 
 
 def test_commands_say_what_is_unread(day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Print kind, number and reason of unread events in `check`, `show` and below other reports."""
     url = sqlite_url(tmp_path / "books.sqlite")
     read_as_an_older_version(monkeypatch, "SwapRequestCompleted")
     database = Database(url)

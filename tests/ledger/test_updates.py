@@ -33,6 +33,7 @@ async def until(stream: Updates, block: int, numbers: list[int]) -> None:
 async def test_several_readers_get_the_newest_block(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Give two readers the newest block at last, in growing order, and a late one that block alone."""
     monkeypatch.setattr(module, "NEWEST_BLOCK_POLL_S", 0.02)
     database, lists = make_database(), list[list[int]]([[], []])
     database.migrate()
@@ -50,6 +51,7 @@ async def test_several_readers_get_the_newest_block(
 
 
 async def test_an_error_of_the_reader_stays_itself(make_database: MakeDatabase) -> None:
+    """Raise the reader's own error from a stream instead of a group."""
     database = make_database()
     database.migrate()
     with pytest.raises(NodeError, match="gone"):
@@ -61,6 +63,7 @@ async def test_an_error_of_the_reader_stays_itself(make_database: MakeDatabase) 
 async def test_it_listens_again_when_the_server_ended_its_connection(
     day: Day, postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Listen again after the server ended the connection, and miss no block."""
     monkeypatch.setattr(module, "LISTEN_RETRY_S", 0.05)
     url = postgres.new_database("listening")
     database = Database(url)

@@ -55,6 +55,7 @@ PATIENT = replace(FAST, limit_s=10 * WAIT_S, lease_s=20 * WAIT_S)
 async def test_changes_are_the_states_of_the_books_at_each_block(
     day: Day, make_database: MakeDatabase
 ) -> None:
+    """Note a change where the report's state changes, for the webhook's account only, and once."""
     database = make_database()
     database.migrate()
     affiliates, _ = registry.add(database, NOWHERE, day.affiliate)
@@ -81,6 +82,8 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
 
 
 def fails_at_first(count: int) -> Any:
+    """Return a receiver that answers 500 some times and then 200."""
+
     def answer(handler: BaseHTTPRequestHandler) -> bool:
         nonlocal count
         count -= 1
@@ -94,6 +97,8 @@ def fails_at_first(count: int) -> Any:
 
 
 def redirects_to(url: str) -> Any:
+    """Return a receiver that redirects, which could lead a delivery to another host."""
+
     def answer(handler: BaseHTTPRequestHandler) -> bool:
         handler.send_response(307)
         handler.send_header("location", url)
@@ -112,6 +117,7 @@ def movable_clock() -> MockClock:
 async def test_bad_receivers_do_not_disturb_others(
     day: Day, tmp_path: Path, movable_clock: MockClock
 ) -> None:
+    """Deliver in order next to a receiver that hangs, redirects, fails or never ends."""
     database, never, cut_off = Database(sqlite_url(tmp_path / "books.sqlite")), threading.Event(), []
 
     def hangs(handler: BaseHTTPRequestHandler) -> bool:
@@ -188,6 +194,7 @@ def check_signatures(database: Database, receiver: Receiver) -> None:
 @pytest.mark.world
 @by_length
 async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDatabase) -> None:
+    """Deliver again what was sent but not yet marked when the process was killed, and lose nothing."""
     database = make_database()
     with receiving() as receiver:
         await noted(database, day, receiver.url)
@@ -203,6 +210,7 @@ async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDat
 
 
 async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatabase) -> None:
+    """Give up after a day of attempts with growing pauses, go on with the next, and replay by command."""
     database = make_database()
     (webhook,) = await noted(database, day, NOWHERE)
     now, pace, attempts = rows(database, "deliveries")[-1]["next_at"], Pace(), 0
@@ -244,6 +252,7 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
 
 @pytest.mark.world
 def test_a_running_ledger_sends_until_a_signal(day: Day, tmp_path: Path) -> None:
+    """Deliver while the ledger follows the chain, and end with 0 after SIGTERM."""
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)
     database.migrate()
@@ -277,6 +286,7 @@ async def _sent(database: Database, day: Day, webhook: str) -> None:
     ],
 )
 def test_urls_that_are_refused(url: str, words: str, tmp_path: Path) -> None:
+    """Refuse foreign http, passwords and overlong URLs without printing the password."""
     books = sqlite_url(tmp_path / "books.sqlite")
     Database(books).migrate()
     code, _, err = run("ledger", "webhook", "add", url, "--database", books)
