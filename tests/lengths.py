@@ -21,11 +21,11 @@ def repeats(whole: int, part: int) -> int:
 
 
 def examples(whole: int) -> int:
-    """Return the number of examples of a property: `whole` with `--all`, else a fifth of it.
+    """Return the number of examples of a costly property: `whole` with `--all`, else a third of it.
 
     An ordinary run tries the same examples each time.
     """
-    return repeats(whole, max(10, whole // 5))
+    return repeats(whole, max(10, whole // 3))
 
 
 SEED = "CFNODE_TEST_SEED"

@@ -32,7 +32,6 @@ from cfnode.core.peer_id import public_of
 from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import EMPTY_ROOT, root
 from tests.conftest import shared
-from tests.lengths import examples
 
 BERGHAIN_HASH = "8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
 AUTHORITIES = "0x3a6772616e6470615f617574686f726974696573"
@@ -139,7 +138,7 @@ def test_what_is_written_reads_back_the_same(text: str) -> None:
         max_size=2,
     ),
 )
-@settings(max_examples=examples(30))
+@settings(max_examples=30)
 def test_every_genesis_state_survives_its_json(
     top: dict[bytes, bytes], children: dict[bytes, dict[bytes, bytes]]
 ) -> None:
@@ -281,7 +280,7 @@ FIELDS = [*sorted(raw_document()), "grandpaAuthorities", "genesisHash", "forkBlo
 
 
 @given(JSON_VALUES, st.sampled_from(FIELDS))
-@settings(max_examples=examples(100))
+@settings(max_examples=100)
 def test_no_value_in_any_field_raises_anything_but_its_own_error(value: Any, name: str) -> None:
     """Answer any value in any field with a specification or a ChainSpecError."""
     try:

@@ -28,7 +28,6 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import SCHEMES, Keypair, Scheme, verify
 from cfnode.core.scale import ScaleError, Tuple, encode_compact
 from cfnode.core.scale.metadata import Metadata, TransactionExtension, decode_metadata, encode_metadata
-from tests.lengths import examples
 
 Remark = Callable[[bytes], bytes]
 ALICE = Keypair.from_suri("//Alice")
@@ -114,7 +113,7 @@ def test_each_scheme_signs_under_its_own_account(metadata: Metadata, remark: Rem
     period=st.integers(4, 65536),
     current=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_signed_can_be_decoded(
     metadata: Metadata, remark: Remark, text: bytes, nonce: int, tip: int, period: int, current: int
 ) -> None:
@@ -208,7 +207,7 @@ def test_malformed_extrinsics_are_refused(metadata: Metadata, data: bytes, words
 
 
 @given(data=st.binary(max_size=200), first=st.sampled_from([0x04, 0x05, 0x45, 0x84]))
-@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_raise_anything_but_a_scale_error(metadata: Metadata, data: bytes, first: int) -> None:
     """Answer any bytes with an extrinsic or a ScaleError."""
     body = bytes([first]) + data

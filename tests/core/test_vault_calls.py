@@ -26,7 +26,6 @@ from cfnode.core.vault_calls import (
     transfer_fallback,
 )
 from tests.conftest import shared
-from tests.lengths import examples
 
 
 def vectors() -> dict[str, Any]:
@@ -97,7 +96,7 @@ def test_selectors_are_those_of_the_contracts() -> None:
     st.lists(st.tuples(*[st.binary(min_size=20, max_size=20)] * 2, st.integers(0, 2**128 - 1)), max_size=3),
     st.binary(max_size=70),
 )
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 def test_arguments_are_encoded_as_another_implementation_does(
     deploys: Any, fetches: Any, transfers: Any, message: bytes
 ) -> None:

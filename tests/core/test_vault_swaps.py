@@ -23,7 +23,6 @@ from cfnode.core.vault_swaps import (
     tron_note,
 )
 from cfnode.devchain.runtime.runtime import DevRuntime
-from tests.lengths import examples
 
 REFUND: dict[str, Any] = {
     "retry_duration": 100,
@@ -145,7 +144,7 @@ def swaps(draw: st.DrawFn) -> BitcoinSwap:
 
 
 @given(swaps())
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 def test_a_bitcoin_payload_reads_back(swap: BitcoinSwap) -> None:
     """Read a Bitcoin payload back as the swap that it was written for."""
     assert decode_nulldata(nulldata(swap)) == swap

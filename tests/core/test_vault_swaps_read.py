@@ -31,7 +31,6 @@ from cfnode.core.vault_swaps import (
     tron_note,
 )
 from tests.conftest import shared
-from tests.lengths import examples
 
 u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 u128 = st.integers(0, 2**128 - 1)
@@ -82,7 +81,7 @@ def targets(draw: st.DrawFn) -> tuple[ForeignAsset, tuple[str, bytes]]:
 
 
 @given(terms(20), targets(), st.booleans(), u128)
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 def test_a_call_of_the_vault_reads_back(
     given_: VaultSwapTerms, target: Any, is_token: bool, amount: int
 ) -> None:
@@ -93,7 +92,7 @@ def test_a_call_of_the_vault_reads_back(
 
 
 @given(terms(20), targets())
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 def test_a_note_reads_back(given_: VaultSwapTerms, target: Any) -> None:
     """Read back a Tron note with its terms, and the transfer that goes with it."""
     note = tron_note(*target, cf_parameters(given_), given_.ccm)
@@ -102,7 +101,7 @@ def test_a_note_reads_back(given_: VaultSwapTerms, target: Any) -> None:
 
 
 @given(terms(32), targets(), st.booleans(), u64, st.binary(max_size=32))
-@settings(max_examples=examples(30))
+@settings(max_examples=30)
 def test_an_instruction_reads_back(
     given_: VaultSwapTerms, target: Any, is_token: bool, amount: int, seed: bytes
 ) -> None:
@@ -154,7 +153,7 @@ BEGINNINGS = [b"", b"\1", *map(bytes.fromhex, SELECTORS)]
 
 @pytest.mark.parametrize("read", READERS)
 @given(st.sampled_from(BEGINNINGS), st.binary(max_size=300))
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 def test_no_bytes_raise_anything_but_their_own_error(
     read: Callable[[bytes], Any], begin: bytes, rest: bytes
 ) -> None:

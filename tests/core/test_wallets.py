@@ -27,7 +27,6 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.schnorr import ORDER
 from cfnode.core.wallets import TypedData, WalletCall, account_of
 from cfnode.core.wallets.rendering import Renderer
-from tests.lengths import examples
 from tests.sdk.anvil import require_eth_account
 
 HIGHEST = 2**256 - 1
@@ -240,7 +239,7 @@ VALUES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(VALUES)
 def test_whatever_is_rendered_has_the_hash_that_others_give_it(value: dict[str, Any]) -> None:
     """Hash any rendered value as an independent library does."""

@@ -22,12 +22,12 @@ from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
-from tests.lengths import examples, repeats
+from tests.lengths import repeats
 
 AMOUNTS = st.integers(0, 2**128 - 1)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(50))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(amounts=st.lists(AMOUNTS, min_size=1, max_size=20))
 def test_amounts_and_their_sums_are_exact(make_database: MakeDatabase, amounts: list[int]) -> None:
     """Add amounts of 128 bits without a rounding in SQL, where numbers have fewer bits."""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
 from cfnode.runtime.calls import BlockSource, ProofSource
-from tests.lengths import examples
 
 TABLES = st.dictionaries(
     st.sampled_from([b"", b"child"]),
@@ -60,7 +59,7 @@ def test_answers_arrive_as_they_were_sent(answer: frames.ExecutorAnswer) -> None
     assert through(answer, frames.decode_answer) == answer
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(TABLES, TABLES, st.integers(1, 2000))
 def test_changes_arrive_whole_in_slices_of_any_size(
     storage: dict[bytes, dict[bytes, bytes | None]],

@@ -13,7 +13,6 @@ from cfnode.core.assets import ASSETS
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.price import minimum_price, price_from_x128, price_to_x128
 from tests.conftest import shared
-from tests.lengths import examples
 
 
 def test_every_vector_of_the_javascript_library() -> None:
@@ -50,7 +49,7 @@ def test_a_price_that_the_chain_cannot_hold(price: object) -> None:
     assert caught.value.field == "fill_or_kill_params.min_price"
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(st.decimals(0, 10**9, places=6), st.sampled_from(sorted(ASSETS)), st.sampled_from(sorted(ASSETS)))
 def test_a_price_survives_the_way_there_and_back(price: Decimal, source: str, destination: str) -> None:
     src, dest = ASSETS[source], ASSETS[destination]

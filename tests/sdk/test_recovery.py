@@ -43,7 +43,6 @@ from cfnode.sdk.recovery import (
 )
 from cfnode.sdk.recovery.payments import Payment, paying
 from cfnode.swaps.checksums import checksum_address
-from tests.lengths import examples
 from tests.sdk.anvil import require_eth_account
 from tests.sdk.scripted import Script, session
 from tests.support.sdk.payloads import NAMES, chain_of, entries, node, payload_of, raw, vector
@@ -102,7 +101,7 @@ def test_every_flipped_bit_breaks_payload_or_signature() -> None:
             assert not read_payload("Ethereum", 1, document, None).is_signed_by(key, manager), position
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=80)
 @given(st.binary(max_size=600))
 def test_no_data_makes_the_reader_raise_anything_else(data: bytes) -> None:
     for selector in (b"", raw("b267e7f6"), raw("5293178e")):

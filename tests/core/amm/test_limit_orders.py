@@ -23,7 +23,6 @@ from cfnode.core.amm import (
 )
 from cfnode.core.amm.roots import root_of
 from cfnode.core.amm.shares import WHOLE_SHARE, Share
-from tests.lengths import examples
 
 A, B = (b"\x0a" * 32, 1), (b"\x0b" * 32, 2)
 MAKER = (bytes(32), 0)
@@ -124,7 +123,7 @@ amounts, ticks = st.integers(1, 10**24), st.integers(-200_000, 200_000)
 
 
 @given(st.lists(st.tuples(amounts, ticks), min_size=1, max_size=5), st.lists(amounts, max_size=6))
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 def test_no_more_is_taken_out_than_was_paid_in(orders: list[tuple[int, int]], swaps: list[int]) -> None:
     """Base sold and quote paid: what owners can take is never more than there is, and hardly less."""
     pool, brought = EMPTY, 0
@@ -147,7 +146,7 @@ def test_no_more_is_taken_out_than_was_paid_in(orders: list[tuple[int, int]], sw
 
 
 @given(st.sampled_from(["base", "quote"]), amounts, ticks, amounts)
-@settings(max_examples=examples(100))
+@settings(max_examples=100)
 def test_a_swap_never_pays_less_than_the_price_of_an_order(
     side: str, size: int, tick: int, amount: int
 ) -> None:
@@ -242,7 +241,7 @@ def test_an_order_book_adds_up_to_the_liquidity() -> None:
 
 
 @given(st.integers(1, 2**128), st.integers(2, 3_000))
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 def test_a_root_is_about_right(number: int, degree: int) -> None:
     """Compute the n-th root of a number to five digits."""
     root = Fraction(root_of(number, degree), 2**128)
@@ -262,7 +261,7 @@ def test_a_root_of_a_power_of_two_is_by_square_roots() -> None:
 @given(
     st.lists(st.tuples(st.integers(1, 2**128), st.integers(0, 2**128)), max_size=8), st.integers(0, 2**128)
 )
-@settings(max_examples=examples(80))
+@settings(max_examples=80)
 def test_a_share_is_never_too_small_and_hardly_too_large(parts: list[tuple[int, int]], amount: int) -> None:
     """Round a share up, never down, and by no more than its last bits.
 

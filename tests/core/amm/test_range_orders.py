@@ -21,7 +21,6 @@ from cfnode.core.amm import (
     sqrt_price_of_amounts,
     tick_at,
 )
-from tests.lengths import examples
 
 OWNER = (bytes(32), 0)
 ETHER = 10**18
@@ -54,7 +53,7 @@ def test_a_ticks_price_is_that_of_uniswap(tick: int, sqrt_price: int) -> None:
 
 
 @given(st.integers(MIN_TICK, MAX_TICK - 1))
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 def test_the_tick_of_a_price_is_the_last_one_not_above_it(tick: int) -> None:
     """Give a price between two ticks the lower one."""
     assert tick_at(sqrt_price_at(tick + 1) - 1) == tick
@@ -77,7 +76,7 @@ def test_a_small_swap_gets_the_price_less_the_fee() -> None:
 
 
 @given(st.integers(1, 10**21), st.sampled_from(["base", "quote"]), st.integers(0, 100_000))
-@settings(max_examples=examples(80))
+@settings(max_examples=80)
 def test_the_product_never_shrinks_and_nothing_is_given_away(amount: int, sold: str, fee: int) -> None:
     """Keep liquidity constant and let no trader swap there and back with a gain."""
     if sold == "quote":

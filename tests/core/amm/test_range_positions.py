@@ -23,7 +23,6 @@ from cfnode.core.amm import (
     sqrt_price_of_amounts,
     tick_at,
 )
-from tests.lengths import examples
 
 A, MAKER = (b"\x0a" * 32, 7), (bytes(32), 0)
 ETHER = 10**18
@@ -101,7 +100,7 @@ def test_closing_an_order_leaves_only_the_traded_amounts() -> None:
 
 
 @given(st.integers(-3_000, 3_000), st.integers(1, 3_000), st.integers(1, 10**20), st.integers(1, 10**12))
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 def test_the_most_liquidity_for_amounts_needs_no_more_than_them(
     start: int, width: int, base: int, quote: int
 ) -> None:
@@ -117,7 +116,7 @@ def test_the_most_liquidity_for_amounts_needs_no_more_than_them(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["base", "quote"]), st.integers(1, 10**12)), max_size=5))
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 def test_orders_never_collect_more_than_the_pool_holds(swaps: list[tuple[str, int]]) -> None:
     """Never pay out more than the pool holds: after all orders close, at most rounding is left."""
     made = minted(pool(), A, TICK - 200, TICK + 300, of(10**16))

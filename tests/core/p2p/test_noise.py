@@ -12,7 +12,6 @@ from cfnode.core.keys import Keypair
 from cfnode.core.p2p.errors import LocalError, RemoteError
 from cfnode.core.p2p.noise import MAX_PLAINTEXT, NoiseHandshake, SecureChannel
 from cfnode.core.peer_id import peer_id
-from tests.lengths import examples
 
 ALICE = Keypair.from_seed(bytes([1]) * 32, "ed25519")
 BOB = Keypair.from_seed(bytes([2]) * 32, "ed25519")
@@ -39,7 +38,7 @@ def shake(
     return dialer.channel(), listener.channel()
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=20)
 @given(st.integers(1, 300))
 def test_both_sides_prove_their_node_keys_however_the_bytes_are_cut(size: int) -> None:
     """Prove both node keys to the other side, however the bytes are cut."""
@@ -49,7 +48,7 @@ def test_both_sides_prove_their_node_keys_however_the_bytes_are_cut(size: int) -
     assert listener.remote == ALICE.public
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=20)
 @given(st.lists(st.binary(max_size=500), max_size=8), st.integers(1, 400))
 def test_what_is_sealed_is_opened_in_order(messages: list[bytes], size: int) -> None:
     """Open sealed messages in their order in both directions, however the stream is cut."""
@@ -130,7 +129,7 @@ def test_a_connection_ends_before_a_nonce_comes_again() -> None:
         here.seal(b"one too many")
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(st.binary(max_size=400))
 def test_no_bytes_make_a_handshake_fail_otherwise_than_by_a_remote_error(data: bytes) -> None:
     """Answer any bytes in a handshake with nothing worse than a RemoteError."""

@@ -41,7 +41,6 @@ from cfnode.core.p2p.yamux.frames import (
     WINDOW,
 )
 from cfnode.core.p2p.yamux.session import EXTRA_WINDOWS, MAX_INBOUND, MAX_UNREAD_REPLIES
-from tests.lengths import examples
 
 
 def frame(kind: int, flags: int, stream: int, value: int, body: bytes = b"") -> bytes:
@@ -80,7 +79,7 @@ def test_a_stream_is_opened_by_the_bytes_of_the_specification() -> None:
     assert listener.open() == 2
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.binary(min_size=1, max_size=400)), max_size=12),
     st.integers(1, 900),

@@ -21,7 +21,6 @@ from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
 from cfnode.runtime.calls import RuntimeTrap, UnknownFunction
 from tests.devchain.runtime.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsic, body_of
-from tests.lengths import examples
 
 
 @cache
@@ -379,7 +378,7 @@ def test_calls_nested_as_deep_as_bytes_allow_are_refused(world: World) -> None:
     function=st.deferred(lambda: st.sampled_from(sorted(shared().runtime.functions))),
     args=st.binary(max_size=200),
 )
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_bytes_make_an_entry_point_raise_anything_but_a_trap(function: str, args: bytes) -> None:
     """Raise nothing but a trap from any entry point, whatever the bytes."""
     with contextlib.suppress(RuntimeTrap):
@@ -387,7 +386,7 @@ def test_no_bytes_make_an_entry_point_raise_anything_but_a_trap(function: str, a
 
 
 @given(place=st.integers(min_value=0), flip=st.integers(1, 255))
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_changed_extrinsic_raises_anything_but_a_trap_or_gets_into_a_block(place: int, flip: int) -> None:
     """Keep an extrinsic with one changed byte out of a block, by an error or a trap alone."""
     remark = ("System", ("remark", {"remark": b"1"}))

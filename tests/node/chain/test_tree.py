@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from cfnode.core.block import BlockRef
 from cfnode.node.chain.tree import BlockTree
-from tests.lengths import examples
 
 GENESIS = BlockRef(b"g0", 0)
 
@@ -82,7 +81,7 @@ def test_finality_of_the_shorter_fork_makes_its_longest_head_the_best() -> None:
     assert (tree.best, tree.hash_at(2), len(tree)) == (block("b2"), b"b2", 2)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["add", "finalize"]), st.integers(0, 30)), max_size=60))
 def test_the_tree_agrees_with_a_plain_dictionary_of_parents(story: list[tuple[str, int]]) -> None:
     """Agree with a plain dictionary of parents after any sequence of blocks and finality."""

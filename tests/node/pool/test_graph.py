@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from cfnode.node.pool.errors import AlreadyImported, CycleDetected, PoolError, TooLowPriority
 from cfnode.node.pool.graph import TransactionGraph
 from cfnode.node.pool.transaction import Limit, PoolTransaction
-from tests.lengths import examples
 
 PLENTY = Limit(1000, 1_000_000)
 
@@ -229,7 +228,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(steps)
 def test_in_any_sequence_each_ready_transaction_is_offered_once_and_after_its_requirements(
     story: list[tuple[str, object]],

@@ -16,7 +16,6 @@ from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.sync.warping.state_download import TargetLost
 from cfnode.node.sync.warping.state_plan import PartTurn, StatePlan
-from tests.lengths import examples
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
 from tests.support.core.states import Held
@@ -228,7 +227,7 @@ async def test_a_peer_that_sends_wrong_missing_nodes_is_dropped(
     st.integers(40, 400),
     st.lists(st.integers(0, 3), max_size=400),
 )
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 def test_in_any_order_of_parts_the_whole_state_is_downloaded(
     top: dict[bytes, bytes], most: int, turns: list[int]
 ) -> None:
