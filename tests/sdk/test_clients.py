@@ -55,6 +55,7 @@ def _asking(form: Form) -> Client:
 
 
 def blocking(call: Any, options: dict[str, Any]) -> Any:
+    """Run a call by the blocking client."""
     with SwapSDK(options) as sdk:
         return sdk.call(call)
 
@@ -65,12 +66,14 @@ all_clients = pytest.mark.parametrize(
 
 
 def options(server: Loopback | str, **more: Any) -> dict[str, Any]:
+    """Return options with one server as node, swap service and broker, and limits of five seconds."""
     url = server if isinstance(server, str) else server.url
     base = {"network": "perseverance", "rpcUrl": url, "backendUrl": url, "broker": {"url": url}}
     return base | {"timeout": 5.0, "channelTimeout": 5.0} | more
 
 
 def node(request: Request) -> bytes:
+    """Answer as a node with a broker, whose stored heights are unknown."""
     return request.results({"cf_environment": environment_answer(), METHOD: OPENED, "state_getStorage": None})
 
 
@@ -84,11 +87,13 @@ def opening(then: Handler) -> Handler:
 
 
 def channels_asked(server: Loopback) -> int:
+    """Return how many requests for a channel a server received."""
     return sum(METHOD.encode() in request.body for request in server.requests)
 
 
 @all_clients
 def test_a_deposit_address_over_http(client: Client) -> None:
+    """Open a channel by the environment, one request and the height of the source chain."""
     with serving(node) as server:
         result = client(request_v1(), options(server))
     assert (result.deposit_channel_id, result.channel_opening_fee) == ("5-Ethereum-6", 8)
@@ -101,6 +106,7 @@ def test_a_deposit_address_over_http(client: Client) -> None:
 
 @all_clients
 def test_a_node_that_is_down(client: Client) -> None:
+    """Raise Unreachable, safe to repeat, where nothing listens."""
     with pytest.raises(Unreachable) as caught:
         client(request_v1(), options(unused_url()))
     assert (caught.value.sent, caught.value.retryable, caught.value.code) == (False, True, "UNREACHABLE")
@@ -125,6 +131,8 @@ def test_a_node_that_is_down(client: Client) -> None:
 def test_a_channel_is_asked_for_once_whatever_comes_back(
     client: Client, answer: bytes | None, kind: type[TransportError]
 ) -> None:
+    """Ask for a channel once whatever comes back, and say that it may have been opened."""
+
     def then(request: Request) -> bytes | None:
         if answer is not None:
             request.connection.sendall(answer)
@@ -140,6 +148,8 @@ def test_a_channel_is_asked_for_once_whatever_comes_back(
 
 @all_clients
 def test_a_broker_that_never_answers(client: Client) -> None:
+    """Give up on a silent broker, with an error that forbids a repetition."""
+
     def then(request: Request) -> None:
         request.release.wait(30)
 
@@ -176,6 +186,7 @@ def dripping(start: bytes) -> Handler:
 @all_clients
 @pytest.mark.parametrize("part", list(DRIPPED))
 def test_an_answer_that_never_ends(client: Client, part: str) -> None:
+    """Give up on an answer that goes on byte by byte in any of its parts."""
     with serving(dripping(DRIPPED[part])) as server, pytest.raises(TransportError) as caught:
         client(GetStatusV2("1"), options(server, timeout=0.4))
     assert caught.value.retryable
@@ -185,6 +196,7 @@ def test_an_answer_that_never_ends(client: Client, part: str) -> None:
 @all_clients
 @pytest.mark.parametrize("part", ["header", "body"])
 def test_a_slow_channel_request_is_sent_once(client: Client, part: str) -> None:
+    """Ask for a channel once although its answer never ends."""
     with serving(opening(dripping(DRIPPED[part]))) as server, pytest.raises(TimedOut) as caught:
         client(request_v1(), options(server, channelTimeout=0.4))
     assert (caught.value.sent, caught.value.retryable) == (True, False)
@@ -193,6 +205,7 @@ def test_a_slow_channel_request_is_sent_once(client: Client, part: str) -> None:
 
 @all_clients
 def test_a_handshake_that_never_ends_has_sent_nothing(client: Client) -> None:
+    """Say that nothing was sent, and a repetition is safe, where TLS never begins."""
     with serving(node) as server, socket.create_server(("127.0.0.1", 0)) as silent:
         there = options(server, channelTimeout=0.3)
         there["broker"] = {"url": f"https://127.0.0.1:{silent.getsockname()[1]}"}
@@ -203,17 +216,20 @@ def test_a_handshake_that_never_ends_has_sent_nothing(client: Client) -> None:
 
 
 def compressed(request: Request) -> bytes:
+    """Answer with 10 MB of blanks that are compressed to some kilobytes."""
     body = zlib.compress(b" " * 10_000_000)
     return HEAD + f"content-encoding: deflate\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def huge(request: Request) -> bytes:
+    """Answer with more bytes than are accepted."""
     return page(200, b" " * (MAX_ANSWER_BYTES + 1))
 
 
 @all_clients
 @pytest.mark.parametrize(("handler", "words"), [(compressed, "compressed"), (huge, "larger than")])
 def test_an_answer_that_would_fill_the_memory(client: Client, handler: Handler, words: str) -> None:
+    """Refuse an answer that is compressed or too large before it fills the memory."""
     with serving(opening(handler)) as server, pytest.raises(BadAnswer, match=words) as caught:
         client(request_v1(), options(server))
     assert (caught.value.sent, caught.value.retryable) == (True, False)
@@ -236,6 +252,8 @@ def _held(request: Request) -> None:
 
 @pytest.mark.parametrize("form", [under_trio, under_asyncio])
 def test_a_call_that_is_given_up_ends_at_once_and_the_client_goes_on(form: Form) -> None:
+    """End a cancelled call at once, and use the client for the next one."""
+
     async def impatient(sdk: Any) -> str:
         async with anyio.create_task_group() as group:
             group.start_soon(sdk.get_status_v2, "7")
@@ -250,6 +268,8 @@ def test_a_call_that_is_given_up_ends_at_once_and_the_client_goes_on(form: Form)
 
 @all_clients
 def test_an_answer_that_lacks_the_address(client: Client) -> None:
+    """Refuse an opened channel without its address, and say that it was probably opened."""
+
     def then(request: Request) -> bytes:
         return request.results({METHOD: {key: value for key, value in OPENED.items() if key != "address"}})
 
@@ -260,6 +280,8 @@ def test_an_answer_that_lacks_the_address(client: Client) -> None:
 
 
 def failing(code: int, message: str) -> Handler:
+    """Answer each call with an error."""
+
     def handle(request: Request) -> bytes:
         replies = [
             {"jsonrpc": "2.0", "id": call["id"], "error": {"code": code, "message": message, "data": "why"}}
@@ -272,6 +294,7 @@ def failing(code: int, message: str) -> Handler:
 
 @all_clients
 def test_an_rpc_error_keeps_code_message_and_data(client: Client) -> None:
+    """Keep code, message and data of a JSON-RPC error."""
     with serving(opening(failing(-32602, "Invalid params"))) as server, pytest.raises(RpcCallError) as caught:
         client(request_v1(), options(server))
     error = caught.value
@@ -296,6 +319,7 @@ def test_an_rpc_error_keeps_code_message_and_data(client: Client) -> None:
     ],
 )
 def test_a_refusal_of_the_chain_names_pallet_and_error(message: str, expected: tuple[str, str, str]) -> None:
+    """Read pallet, name and text from each form in which a node writes the chain's refusal."""
     with serving(opening(failing(-32024, message))) as server, pytest.raises(ChainError) as caught:
         blocking(request_v1(), options(server))
     assert (caught.value.pallet, caught.value.error, caught.value.text) == expected
@@ -306,6 +330,8 @@ def test_a_refusal_of_the_chain_names_pallet_and_error(message: str, expected: t
 
 @all_clients
 def test_an_expiry_time_that_cannot_be_looked_up_is_estimated(client: Client) -> None:
+    """Estimate the channel's expiry where the source chain's height cannot be read."""
+
     def handle(request: Request) -> bytes | None:
         return None if b"state_getStorage" in request.body else node(request)
 
@@ -316,11 +342,13 @@ def test_an_expiry_time_that_cannot_be_looked_up_is_estimated(client: Client) ->
 
 @pytest.mark.parametrize("url", ["ftp://x", "no url", "http://[", "http://\x00"])
 def test_an_address_that_is_no_url(url: str) -> None:
+    """Raise an error of the SDK for a URL of another scheme or without a host."""
     with pytest.raises((ValidationError, TransportError)):
         blocking(GetChannelOpeningFees(), options(url))
 
 
 def test_a_password_in_an_address_is_not_repeated() -> None:
+    """Leave user, path and query of a URL with secrets out of errors and of repr."""
     url = unused_url().replace("http://", "http://user:geheim@") + "/key-geheim?token=geheim"
     with pytest.raises(SdkError) as caught:
         blocking(GetChannelOpeningFees(), options(url))
@@ -345,10 +373,12 @@ RESTARTED = (502, {"message": "bad gateway"})
 
 
 def state(name: str, updated: int = 0) -> tuple[int, dict[str, Any]]:
+    """Return a status in a state."""
     return 200, {"state": name, "lastStatechainUpdateAt": updated}
 
 
 async def watched(sdk: Any, reference: str) -> list[str]:
+    """Return the states that a watch yields, by either client."""
     statuses = sdk.watch_status(reference, seconds=0, failures=2)
     if hasattr(statuses, "__aiter__"):
         return [status.state async for status in statuses]
@@ -370,6 +400,7 @@ async def watched(sdk: Any, reference: str) -> list[str]:
 def test_a_swap_is_watched_until_it_is_final(
     form: Form, answers: list[tuple[int, dict[str, Any]]], changes: list[str]
 ) -> None:
+    """Yield each change of the state once, through outages and a swap that is not known yet."""
     with serving(service(*answers)) as server:
         assert form(lambda sdk: watched(sdk, "1-Bitcoin-2"), options(server)) == changes
 
@@ -388,6 +419,7 @@ def test_a_swap_is_watched_until_it_is_final(
 def test_what_will_not_pass_ends_the_watching(
     form: Form, reference: str, answers: list[tuple[int, dict[str, Any]]], kind: type[SdkError]
 ) -> None:
+    """Raise after too many failures, for an unknown swap, and for a swap that vanishes."""
     with serving(service(*answers)) as server:
         with pytest.raises(kind):
             form(lambda sdk: watched(sdk, reference), options(server))
@@ -396,6 +428,7 @@ def test_what_will_not_pass_ends_the_watching(
 
 @pytest.mark.parametrize("client", [SwapSDK, AsyncSwapSDK])
 def test_a_method_has_the_arguments_and_the_description_of_its_call(client: type[SwapSDK]) -> None:
+    """Give each method the parameters, defaults and description of its call."""
     method = client(network="dev").get_quote_v2
     expected = inspect.signature(GetQuoteV2).parameters.values()
     parameters = inspect.signature(method).parameters.values()
@@ -407,6 +440,7 @@ def test_a_method_has_the_arguments_and_the_description_of_its_call(client: type
 
 
 def test_a_client_without_a_network_uses_the_main_net_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    """Warn that no network was named, since the main net moves real money."""
     with caplog.at_level("WARNING"):
         assert SwapSDK().session.network.name == "mainnet"
         AsyncSwapSDK({"timeout": 5})
@@ -421,6 +455,7 @@ def test_a_client_without_a_network_uses_the_main_net_and_says_so(caplog: pytest
 
 
 def test_options_by_name_and_as_json_are_the_same() -> None:
+    """Make equal sessions by keywords, JSON names, Python names and options."""
     named = SwapSDK(network="mainnet", broker={"url": "http://b", "commissionBps": 3}, timeout=1)
     read = SwapSDK({"network": "mainnet", "broker": {"url": "http://b", "commissionBps": 3}, "timeout": 1})
     assert named.session.options == read.session.options
@@ -451,6 +486,7 @@ def test_options_by_name_and_as_json_are_the_same() -> None:
 def test_an_option_that_is_unknown_or_wrong_is_an_error_of_the_sdk(
     options: dict[str, Any], field: str, words: str
 ) -> None:
+    """Name the unknown or wrong option, with one that is spelled alike."""
     for create in (lambda: SwapSDK(**options), lambda: AsyncSwapSDK(options)):
         with pytest.raises(ValidationError) as caught:
             create()
@@ -458,6 +494,7 @@ def test_an_option_that_is_unknown_or_wrong_is_an_error_of_the_sdk(
 
 
 def test_a_request_made_by_name_is_the_one_made_from_json() -> None:
+    """Build by keywords the request that JSON gives."""
     request = request_v1()
     again = RequestDepositAddress(
         src_chain="Ethereum",
@@ -472,6 +509,7 @@ def test_a_request_made_by_name_is_the_one_made_from_json() -> None:
 
 
 def test_the_package_loads_no_library_that_it_does_not_need_yet() -> None:
+    """Import the package without httpx, trio, eth_account or rich, which cost time at each start."""
     program = (
         "import sys, cfnode.sdk, cfnode.sdk.recovery\n"
         "print(sorted({'httpx', 'trio', 'anyio', 'eth_account', 'eth_abi', 'rich'} & set(sys.modules)))\n"

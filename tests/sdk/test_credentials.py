@@ -20,6 +20,7 @@ TOKEN = "node-token-0123456789abcdef"
 
 
 def file_with(folder: Path, text: str, mode: int = 0o600) -> Path:
+    """Write a file with a token and the given mode."""
     path = folder / "token"
     path.write_text(text)
     path.chmod(mode)
@@ -27,14 +28,17 @@ def file_with(folder: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def empty(request: Request) -> bytes:
+    """Answer with an empty object."""
     return page(200, b"{}")
 
 
 def is_sent(request: Request) -> bool:
+    """Return whether a request bears the token."""
     return f"authorization: bearer {TOKEN}\r\n" in request.head.decode().lower()
 
 
 def test_a_token_goes_to_its_own_server_alone() -> None:
+    """Send the token to its own host alone: "localhost" is another one."""
     with serving(empty) as node, serving(empty) as other:
         transport = Transport(Credentials({node.url: TOKEN}))
         for url in (node.url, f"{node.url}/v2/quote", other.url, node.url.replace("127.0.0.1", "localhost")):
@@ -45,6 +49,8 @@ def test_a_token_goes_to_its_own_server_alone() -> None:
 
 
 def test_a_redirect_takes_no_token_elsewhere() -> None:
+    """Return a redirect as it is instead of carrying the token elsewhere."""
+
     def elsewhere(request: Request) -> bytes:
         return f"HTTP/1.1 307 X\r\nlocation: {other.url}\r\ncontent-length: 0\r\n\r\n".encode()
 
@@ -70,11 +76,13 @@ def test_a_redirect_takes_no_token_elsewhere() -> None:
     ],
 )
 def test_a_server_is_scheme_host_and_port(url: str, asked: str, has_token: bool) -> None:
+    """Compare scheme, host and port, in any case, with a default port named or not."""
     headers = Credentials({url: TOKEN}).headers(asked)
     assert headers == ((("authorization", f"Bearer {TOKEN}"),) if has_token else ())
 
 
 def test_a_public_node_gets_no_token() -> None:
+    """Refuse a token for a network's public node, and accept it for a development chain."""
     for options in ({}, {"rpc_url": "https://rpc.mainnet.chainflip.io:443/"}):
         with pytest.raises(
             ValidationError, match="no token is sent to a network's public node: give rpc_url"
@@ -85,6 +93,7 @@ def test_a_public_node_gets_no_token() -> None:
 
 
 def test_a_token_is_in_no_repr_and_no_json() -> None:
+    """Leave tokens out of the repr of options, sessions and credentials."""
     options = Options(network="dev", rpc_token=TOKEN, broker=BrokerOptions("http://127.0.0.1:1", token=TOKEN))
     with SwapSDK(options) as sdk:
         for text in (
@@ -120,6 +129,7 @@ def test_a_token_is_in_no_repr_and_no_json() -> None:
     ],
 )
 def test_a_malformed_token_is_refused_and_not_repeated(options: dict[str, Any], words: str) -> None:
+    """Name the option with a malformed token or an unreadable file, and do not print the token."""
     with pytest.raises(ValidationError) as refused:
         SwapSDK(network="dev", **options)
     assert words in str(refused.value)
@@ -139,6 +149,7 @@ def test_a_malformed_token_is_refused_and_not_repeated(options: dict[str, Any], 
 def test_a_malformed_file_is_refused_and_not_repeated(
     tmp_path: Path, text: str, mode: int, words: str
 ) -> None:
+    """Refuse a file with more or less than one token, or open to others, and do not print it."""
     path = file_with(tmp_path, text, mode)
     with pytest.raises(ValidationError) as refused:
         SwapSDK(network="dev", rpc_token_file=path)
@@ -152,6 +163,7 @@ def test_a_malformed_file_is_refused_and_not_repeated(
 def test_a_refusal_says_what_to_do_and_no_log_has_the_token(
     loop: Run, status: int, advice: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Name the option to set after 401 and the flag after 403; write the token into no log."""
     caplog.set_level(logging.DEBUG)
     file = file_with(tmp_path, f"{TOKEN}\n")
     errors: list[TransportError] = []

@@ -19,6 +19,7 @@ AFFILIATE = {"account": "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n", "co
 
 
 def limits(minimum: Any, maximum: Any) -> dict[str, Any]:
+    """Return an environment with the least and the largest amount of ether."""
     return {
         "cf_environment": {
             "ingress_egress": {"minimum_deposit_amounts": {"Ethereum": {"ETH": minimum}}},
@@ -28,6 +29,7 @@ def limits(minimum: Any, maximum: Any) -> dict[str, Any]:
 
 
 def refused(request: Any, script: Script | None = None, **options: Any) -> ValidationError:
+    """Return the refusal of a request, before which no channel was asked for."""
     script = script or Script({METHOD: OPENED})
     with pytest.raises(ValidationError) as caught:
         script.run(request, session(**options))
@@ -38,6 +40,7 @@ def refused(request: Any, script: Script | None = None, **options: Any) -> Valid
 
 
 def sent(request: Any, **options: Any) -> list[Any]:
+    """Return the parameters with which a broker is asked."""
     script = Script({METHOD: OPENED})
     script.run(request, session(**options))
     (sent_request,) = (request for request in script.requests if request["method"] == METHOD)
@@ -135,12 +138,14 @@ def sent(request: Any, **options: Any) -> list[Any]:
     ],
 )
 def test_a_wrong_v2_request(changes: dict[str, Any], field: str, message: str) -> None:
+    """Name the field by its Python name, with what it takes, and send nothing at all."""
     script = Script({METHOD: OPENED})
     error = refused(request_v2(**changes), script)
     assert (error.field, str(error), script.requests) == (field, f"{field}: {message}", [])
 
 
 def test_both_addresses_are_named_when_both_are_wrong() -> None:
+    """Name both wrong addresses in one error."""
     error = refused(request_v2(destAddress="x", fillOrKillParams=FOK | {"refundAddress": "y"}))
     assert [issue.field for issue in error.issues] == ["dest_address", "fill_or_kill_params.refund_address"]
     assert "dest_address: 'x' is" in str(error) and "fill_or_kill_params.refund_address: 'y' is" in str(error)
@@ -148,6 +153,7 @@ def test_both_addresses_are_named_when_both_are_wrong() -> None:
 
 @pytest.mark.parametrize("make", [request_v1, request_v2])
 def test_amounts_outside_the_chains_limits(make: Any) -> None:
+    """Refuse an amount outside the limits that the chain states."""
     low = refused(make(), Script(limits("0x3e9", None)))
     assert str(low) == "expected amount is below minimum swap amount (1001)"
     high = refused(make(), Script(limits(0, 999)))
@@ -155,12 +161,14 @@ def test_amounts_outside_the_chains_limits(make: Any) -> None:
 
 
 def test_without_a_maximum_the_bound_is_that_of_the_type() -> None:
+    """Refuse an amount above 128 bits where the chain states no limit."""
     error = refused(request_v1(amount=2**128), Script(limits(0, None)))
     assert str(error) == f"expected amount is above maximum swap amount ({2**128 - 1})"
 
 
 @pytest.mark.parametrize("make", [request_v1, request_v2])
 def test_only_an_own_broker_takes_a_commission(make: Any) -> None:
+    """Refuse a commission and affiliates without a broker of one's own."""
     error = refused(make(brokerCommissionBps=1), broker=None)
     assert (error.field, "needs a broker of your own" in str(error)) == ("broker_commission_bps", True)
     error = refused(make(affiliateBrokers=[AFFILIATE]), broker=None)
@@ -169,6 +177,7 @@ def test_only_an_own_broker_takes_a_commission(make: Any) -> None:
 
 @pytest.mark.parametrize("make", [request_v1, request_v2])
 def test_the_options_commission_counts_unless_the_request_has_its_own(make: Any) -> None:
+    """Take the request's own commission, zero included, before that of the options."""
     broker = {"url": "http://node.test", "commissionBps": 7}
     assert sent(make(), broker=broker)[3] == 7
     assert sent(make(brokerCommissionBps=0), broker=broker)[3] == 0
@@ -176,6 +185,7 @@ def test_the_options_commission_counts_unless_the_request_has_its_own(make: Any)
 
 @pytest.mark.parametrize("make", [request_v1, request_v2])
 def test_without_conditions_the_swap_takes_any_price(make: Any) -> None:
+    """Accept any price, and refund to the default address, where neither price nor slippage is given."""
     error = refused(make(fillOrKillParams=None))
     assert error.field == "fill_or_kill_params"
     assert "default_refund_addresses" in str(error)
@@ -184,6 +194,7 @@ def test_without_conditions_the_swap_takes_any_price(make: Any) -> None:
 
 
 def test_chunks_need_conditions() -> None:
+    """Refuse chunks without conditions, since each chunk needs a price."""
     dca = {"numberOfChunks": 2, "chunkIntervalBlocks": 2}
     for request in (
         request_v1(fillOrKillParams=None, dcaParams=dca),
@@ -195,6 +206,7 @@ def test_chunks_need_conditions() -> None:
 
 @pytest.mark.parametrize("name", ["chunkInterval", "chunkIntervalBlocks"])
 def test_the_interval_of_chunks_has_two_names_and_a_minimum(name: str) -> None:
+    """Accept both names of the interval, and refuse one below two blocks."""
     assert sent(request_v1(dcaParams={"numberOfChunks": 3, name: 2}))[8] == {
         "number_of_chunks": 3,
         "chunk_interval": 2,
@@ -207,6 +219,7 @@ def test_the_interval_of_chunks_has_two_names_and_a_minimum(name: str) -> None:
     ("make", "quote", "limit"), [(request_v1, None, 10_000), (request_v2, CCM_QUOTE, 15_000)]
 )
 def test_a_message_is_shorter_than_its_bound(make: Any, quote: Any, limit: int) -> None:
+    """Accept a message one byte below its bound, and refuse one at it."""
     where = {"quote": quote} if quote else {"destChain": "Arbitrum", "destAsset": "ETH"}
     where |= {"destAddress": EVM}
     longest = {"message": "0x" + "ab" * (limit - 1), "gasBudget": 5}
@@ -222,6 +235,7 @@ def test_a_message_is_shorter_than_its_bound(make: Any, quote: Any, limit: int) 
     ("budget", "wire"), [("125000", "0x1e848"), ("0x1e848", "0x1e848"), (125000, "0x1e848")]
 )
 def test_a_gas_budget_is_a_number_or_a_text_and_echoed(budget: Any, wire: str) -> None:
+    """Send the gas budget in hexadecimal, and give it back as it was written."""
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
     script = Script({METHOD: OPENED})
     result = script.run(request, session())
@@ -231,17 +245,20 @@ def test_a_gas_budget_is_a_number_or_a_text_and_echoed(budget: Any, wire: str) -
 
 @pytest.mark.parametrize("budget", ["", "12x", -1, True, "0x", 2**128])
 def test_a_malformed_gas_budget_is_refused(budget: Any) -> None:
+    """Refuse a gas budget that is empty, negative, no number or above 128 bits."""
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
     assert refused(request).field == "ccm_params.gas_budget"
 
 
 @pytest.mark.parametrize("message", ["abcd", "0xabc", "0xgg", "0x00\n"])
 def test_a_message_that_is_no_hex(message: str) -> None:
+    """Refuse a message without 0x, of half a byte, with other letters or a line's end."""
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": message, "gasBudget": 1})
     assert refused(request).field == "ccm_params.message"
 
 
 def test_minutes_of_retry_are_blocks_of_six_seconds() -> None:
+    """Round 1.25 minutes up to 13 blocks of six seconds."""
     fok = {"refundAddress": EVM, "minPrice": "1", "retryDurationMinutes": 1.25}
     assert sent(request_v2(fillOrKillParams=fok))[7]["retry_duration"] == 13
 
@@ -250,6 +267,7 @@ def test_minutes_of_retry_are_blocks_of_six_seconds() -> None:
     ("member", "name"), [("srcChain", "src_chain"), ("destAddress", "dest_address"), ("amount", "amount")]
 )
 def test_a_missing_member_is_named(member: str, name: str) -> None:
+    """Name the member that is missing by its Python name."""
     with pytest.raises(ValidationError) as caught:
         request_v1(**{member: None})
     assert (caught.value.field, str(caught.value)) == (name, f"{name}: Required")
@@ -257,6 +275,7 @@ def test_a_missing_member_is_named(member: str, name: str) -> None:
 
 @pytest.mark.parametrize("amount", ["1.5", "x", None, -1, True])
 def test_an_amount_is_whole_base_units(amount: Any) -> None:
+    """Refuse an amount that is no whole, positive number of base units."""
     with pytest.raises(ValidationError) as caught:
         Script(limits(0, None)).run(RequestDepositAddress(**_named(amount=amount)), session())
     assert caught.value.field == "amount"

@@ -30,6 +30,7 @@ FILES = V1_FILES + V2_FILES
 
 
 def cases() -> Iterator[tuple[str, str]]:
+    """Yield file and name of each recorded request."""
     v1 = ("regular", "affiliates", "dca", "boost", "ccm")
     v2 = ("regular", "minprice", "dca", "boost", "ccm", "ccm_additional", "affiliates")
     yield from ((file, name) for file in V1_FILES for name in v1)
@@ -61,6 +62,7 @@ def holds(sample: Any, document: Any, where: str) -> None:
 
 @pytest.mark.parametrize(("file", "name"), list(cases()))
 def test_a_request_of_the_javascript_sdk(file: str, name: str) -> None:
+    """Send the recorded parameters, and derive the recorded result from the recorded answer."""
     document = json.loads(shared("sdk-examples", f"{file}.json").read_text())
     case = document["cases"][name]
     script = Script({METHOD: case["wireResponse"]["result"]})
@@ -78,6 +80,7 @@ def test_a_request_of_the_javascript_sdk(file: str, name: str) -> None:
 
 
 def test_each_version_was_looked_at_whole() -> None:
+    """Read each recorded case of each version: a new one must not go unnoticed."""
     for file in FILES:
         document = json.loads(shared("sdk-examples", f"{file}.json").read_text())
         assert set(document["cases"]) == {name for file_name, name in cases() if file_name == file}
@@ -85,6 +88,7 @@ def test_each_version_was_looked_at_whole() -> None:
 
 @pytest.mark.parametrize("version", ["1.10.1", "1.11.2"])
 def test_without_a_broker_the_swap_service_opens_the_channel(version: str) -> None:
+    """Send the recorded body to the swap service, and mark the call as one that opens a channel."""
     document = json.loads(shared("sdk-examples", "backend-http-by-version.json").read_text())
     case = document[version]["requestDepositAddressV2"]
     body = case["http"][0]["body"]
@@ -107,6 +111,7 @@ def test_without_a_broker_the_swap_service_opens_the_channel(version: str) -> No
 
 
 def test_the_expiry_time_follows_the_height_that_the_state_chain_knows() -> None:
+    """Derive the expiry from the blocks that are left of the height that the State Chain knows."""
     document = json.loads(shared("sdk-examples", f"{V2_FILES[1]}.json").read_text())
     case = document["cases"]["regular"]
     height = case["wireResponse"]["result"]["source_chain_expiry_block"] - 1000
@@ -119,6 +124,7 @@ def test_the_expiry_time_follows_the_height_that_the_state_chain_knows() -> None
 
 
 def test_an_address_on_assethub_is_written_as_ss58() -> None:
+    """Write the deposit address on Assethub in SS58."""
     quote = {
         "type": "REGULAR",
         "srcAsset": {"chain": "Assethub", "asset": "DOT"},

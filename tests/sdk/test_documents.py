@@ -56,6 +56,7 @@ def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 def test_an_example_of_the_guide(
     number: int, development_node: Loopback, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    """Run an example against local services; it sends the token exactly where it names one."""
     token = tmp_path / "token"
     token.touch(mode=0o600)
     token.write_text("a-token-0123456789\n")
@@ -76,6 +77,7 @@ def test_an_example_of_the_guide(
 
 
 def test_the_guide_has_its_examples() -> None:
+    """Count five examples in the guide."""
     assert len(EXAMPLES) == 5
 
 
@@ -89,20 +91,24 @@ def programs(tmp_path: Path) -> list[Path]:
 
 
 def check_types(*command: str | Path) -> None:
+    """Run a type checker, which must find no fault."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.world
 def test_the_programs_are_typed_for_mypy(programs: list[Path]) -> None:
+    """Have mypy accept the programs in strict mode."""
     check_types(sys.executable, "-m", "mypy", "--strict", *programs)
 
 
 def test_the_programs_are_typed_for_pyright(programs: list[Path], pyright: Path) -> None:
+    """Have pyright accept the programs."""
     check_types("node", pyright, "--pythonpath", sys.executable, *programs)
 
 
 def test_the_program_names_every_method_of_the_clients() -> None:
+    """Call each method of both clients in the program that type checkers read."""
     blocking, awaited = (
         {name for name in vars(methods) if not name.startswith("_")}
         for methods in (BlockingMethods, AwaitedMethods)
@@ -114,6 +120,7 @@ def test_the_program_names_every_method_of_the_clients() -> None:
 
 @pytest.mark.world
 def test_an_editor_knows_arguments_and_results() -> None:
+    """Have an editor list the parameters of calls and the members of their results."""
     from jedi import Project, Script
     from jedi.api.environment import InterpreterEnvironment
 

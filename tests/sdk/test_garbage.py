@@ -78,6 +78,7 @@ class Garbage(Script):
         self.data = data
 
     def answer(self, call: SdkHttpCall) -> HttpAnswer:
+        """Answer with garbage, or sensibly, as the data says."""
         sane = self.data.draw(st.integers(0, 5))
         if sane == 0 or not call.body or not call.body.startswith(b"["):
             return HttpAnswer(self.data.draw(st.sampled_from([200, 201, 400, 500])), self.data.draw(BODIES))
@@ -90,6 +91,7 @@ class Garbage(Script):
 
 
 def failed() -> FailedCall:
+    """Return a failed call with a payload of the vectors."""
     test_vector = vector(NAMES[0])
     payload: Payload = payload_of(test_vector)
     manager = raw(test_vector["inputs"]["key_manager"])
@@ -139,6 +141,7 @@ SENSIBLE = {
 @settings(max_examples=examples(40))
 @given(data=st.data())
 def test_no_answer_makes_a_call_raise_anything_else(name: str, data: st.DataObject) -> None:
+    """Raise nothing but the SDK's errors, and ask for one channel at most, whatever comes back."""
     call: Call[Any] = CALLS[name]()
     script = Garbage(data, SENSIBLE)
     with suppress(SdkError):
@@ -150,6 +153,7 @@ def test_no_answer_makes_a_call_raise_anything_else(name: str, data: st.DataObje
 @settings(max_examples=examples(200))
 @given(document=JSON)
 def test_no_document_makes_a_record_raise_anything_else(document: Any) -> None:
+    """Raise nothing but the SDK's errors for any document, and write what was read as JSON."""
     for record in (Quote, DepositAddress, Options, FillOrKillParams):
         with suppress(SdkError):
             json.dumps(record.from_json(document).to_json())

@@ -16,11 +16,13 @@ fees = st.integers(1, 10**12)
 
 
 def pending(most: int, tip: int) -> PendingTransaction:
+    """Return a pending transaction with these fees."""
     return PendingTransaction("0x" + "11" * 32, 7, bytes(20), b"", most, tip)
 
 
 @given(fees, fees, fees, fees)
 def test_both_fees_are_a_tenth_higher(most: int, tip: int, old_most: int, old_tip: int) -> None:
+    """Raise both fees by a tenth at least, which nodes demand, and above the present ones."""
     after = raised(Fees(most, tip), pending(old_most, old_tip))
     assert after.most * 10 >= old_most * 11
     assert after.tip * 10 >= old_tip * 11
@@ -30,6 +32,7 @@ def test_both_fees_are_a_tenth_higher(most: int, tip: int, old_most: int, old_ti
 
 @given(fees, fees)
 def test_the_gas_price_of_the_older_form_is_a_tenth_higher(price: int, old_price: int) -> None:
+    """Raise the gas price of a legacy transaction by a tenth at least."""
     after = raised(Fees(price, price, is_legacy=True), pending(old_price, old_price))
     assert after.is_legacy
     assert after.most == after.tip >= price
@@ -38,6 +41,7 @@ def test_the_gas_price_of_the_older_form_is_a_tenth_higher(price: int, old_price
 
 @pytest.mark.parametrize(("old", "new"), [(0, 1), (1, 2), (10, 11), (100, 110), (101, 112)])
 def test_a_fee_rises_by_no_more_than_it_has_to(old: int, new: int) -> None:
+    """Raise a fee by a tenth and, for the rounding, by one wei at most."""
     assert raised(Fees(0, 0), pending(old, old)) == Fees(new, new)
 
 
@@ -66,5 +70,6 @@ def proposed(tip: int, paid: Any) -> dict[str, Any]:
 def test_a_tip_is_at_most_the_base_fee_or_the_maximum_and_what_the_last_blocks_took(
     chain: str, base: int, answers: dict[str, Any], tip: int
 ) -> None:
+    """Bound a proposed tip by the base fee, the maximum, and what the last blocks paid."""
     steps = current_fees(session(), "http://evm.test", chain, {"baseFeePerGas": hex(base)})
     assert Script(answers).follow(steps) == Fees(2 * base + tip, tip)

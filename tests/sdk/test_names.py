@@ -68,16 +68,19 @@ def typed(report: str) -> list[int]:
 
 
 def marked() -> list[int]:
+    """Return the lines that a type checker has to refuse."""
     lines = REFUSED.read_text().splitlines()
     return [number for number, line in enumerate(lines, 1) if line.endswith("  # refused")]
 
 
 def checked(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a type checker."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.world
 def test_mypy_refuses_each_mistyped_name_and_no_valid_one() -> None:
+    """Have mypy refuse exactly the marked lines of over twenty mistyped names."""
     mypy = sys.executable, "-m", "mypy", "--strict"
     accepted, refused = checked(*mypy, ACCEPTED), checked(*mypy, REFUSED)
     assert accepted.returncode == 0, accepted.stdout
@@ -86,6 +89,7 @@ def test_mypy_refuses_each_mistyped_name_and_no_valid_one() -> None:
 
 
 def test_pyright_refuses_each_mistyped_name_and_no_valid_one(pyright: Path) -> None:
+    """Have pyright refuse exactly the marked lines."""
     command = "node", pyright, "--pythonpath", sys.executable
     accepted, refused = checked(*command, ACCEPTED), checked(*command, REFUSED)
     assert accepted.returncode == 0, accepted.stdout
@@ -93,6 +97,7 @@ def test_pyright_refuses_each_mistyped_name_and_no_valid_one(pyright: Path) -> N
 
 
 def test_the_types_have_the_names_of_the_chain_and_no_others() -> None:
+    """Type exactly the names of chains, assets and networks that the code knows."""
     assert set(texts(ChainName)) == set(Chains) == set(CHAINS)
     assert set(texts(AssetSymbol)) == set(Assets) == {asset.symbol for asset in ASSETS.values()}
     assert set(texts(NetworkName)) == set(Networks) == set(NETWORKS)
@@ -104,6 +109,7 @@ def test_the_types_have_the_names_of_the_chain_and_no_others() -> None:
 
 
 def test_the_states_are_those_of_the_swap_service() -> None:
+    """Type the states that the swap service gives, in both versions, and its fees."""
     assert set(texts(SwapState)) == set(status_v1._STATES)
     assert set(texts(SwapStateV1)) >= {*status_v1._STATES.values(), "SWAP_EXECUTED", "BROADCAST_ABORTED"}
     assert set(FINAL_STATES) < set(texts(SwapState))
@@ -111,6 +117,7 @@ def test_the_states_are_those_of_the_swap_service() -> None:
 
 
 def test_the_codes_are_those_of_the_errors() -> None:
+    """Type exactly the codes that the SDK's errors have."""
     assert set(texts(ErrorCode)) == {error.code for error in error_classes()} | {"SDK"}
 
 
@@ -125,6 +132,7 @@ def test_the_codes_are_those_of_the_errors() -> None:
     ],
 )
 def test_an_asset_of_a_text_in_any_form(text: str, name: str | None) -> None:
+    """Read an asset in any form and case, and give its chain, symbol and decimals."""
     if name is None:
         with pytest.raises(ValidationError, match=r"asset: Unknown asset 'sol:usdt'"):
             Asset(text)
@@ -135,6 +143,7 @@ def test_an_asset_of_a_text_in_any_form(text: str, name: str | None) -> None:
 
 
 def test_a_name_of_a_text_in_any_case() -> None:
+    """Read a name in any case, and suggest one that is spelled alike."""
     assert (Chains("bitcoin"), Assets(" usdc "), Networks("DEV")) == ("Bitcoin", "USDC", "dev")
     for enum, text, words in (
         (Chains, "Bitcon", "chain: unknown chain 'Bitcon'; did you mean Bitcoin?"),
@@ -146,6 +155,7 @@ def test_a_name_of_a_text_in_any_case() -> None:
 
 
 def test_members_and_texts_are_one_name_in_requests() -> None:
+    """Treat an enum's member and its text as one name in requests."""
     quote = Quote.from_json(QUOTE)
     named = LimitOrder(Asset.ArbUsdc, "sell", 1, "2.5", tick=0)
     assert named == LimitOrder("arbitrum/usdc", "sell", 1, 2_500_000, tick=0)  # type: ignore[arg-type]
@@ -156,12 +166,14 @@ def test_members_and_texts_are_one_name_in_requests() -> None:
 
 @pytest.mark.parametrize("name", [5, None, ["Bitcoin"]])
 def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
+    """Name the parameter that is no text."""
     with pytest.raises(ValidationError) as caught:
         GetQuoteV2(name, "BTC", "Ethereum", "ETH", 1)
     assert caught.value.field == "src_chain"
 
 
 def test_a_state_of_a_newer_service_is_kept() -> None:
+    """Keep a state that a newer service gives, and do not take it for final."""
     status = SwapStatus.from_json({"state": "RETURNING"})
     assert (status.state, status.is_final) == ("RETURNING", False)
     assert status.to_json()["state"] == "RETURNING"
@@ -169,6 +181,7 @@ def test_a_state_of_a_newer_service_is_kept() -> None:
 
 @pytest.mark.parametrize("amount", ["0.1", Decimal("0.10"), 10_000_000])
 def test_a_short_quote_asks_for_base_units_of_both_assets(amount: str | Decimal | int) -> None:
+    """Ask by amounts in base units, and give whole units of both assets back."""
     script = Script(pages={"/v2/quote": (200, [QUOTE])})
     quote = script.run(SwapQuote("BTC", "arbitrum.usdc", amount), session(backend_url=SERVICE))
     query = dict(script.calls[0].query)
@@ -191,6 +204,7 @@ def test_a_short_quote_asks_for_base_units_of_both_assets(amount: str | Decimal 
     ],
 )
 def test_a_mistyped_short_quote_sends_nothing(arguments: tuple[Any, ...], field: str, words: str) -> None:
+    """Name the mistyped asset or amount, and send nothing."""
     script = Script()
     with pytest.raises(ValidationError, match=re.escape(words)) as caught:
         script.run(SwapQuote(*arguments), session(backend_url=SERVICE))
@@ -198,6 +212,7 @@ def test_a_mistyped_short_quote_sends_nothing(arguments: tuple[Any, ...], field:
 
 
 def test_a_short_quote_without_a_regular_one() -> None:
+    """Raise NoQuote where the service has no regular quote."""
     script = Script(pages={"/v2/quote": (200, [])})
     with pytest.raises(NoQuote, match="no REGULAR quote"):
         script.run(SwapQuote("BTC", "ETH", "0.1"), session(backend_url=SERVICE))
@@ -205,6 +220,8 @@ def test_a_short_quote_without_a_regular_one() -> None:
 
 @all_forms
 def test_a_closed_client_raises_an_error_of_the_sdk(form: Form) -> None:
+    """Raise ClientClosed for a call after the client was closed, even twice."""
+
     async def late(sdk: Any) -> None:
         await sdk.close()
         await sdk.close()
@@ -218,6 +235,8 @@ def test_a_closed_client_raises_an_error_of_the_sdk(form: Form) -> None:
 
 @all_forms
 def test_a_watch_of_a_closed_client_ends_at_once(form: Form) -> None:
+    """Raise ClientClosed from a watch that begins after the closing."""
+
     async def late(sdk: Any) -> None:
         await sdk.close()
         statuses = sdk.watch_status("1-Bitcoin-2", seconds=0)
@@ -231,6 +250,7 @@ def test_a_watch_of_a_closed_client_ends_at_once(form: Form) -> None:
 
 
 def test_a_closed_client_of_a_market_maker_raises_an_error_of_the_sdk() -> None:
+    """Raise ClientClosed from the market maker's client and from its stream of fills."""
     lp = LiquidityProvider(unused_url())
     lp.close()
     with pytest.raises(ClientClosed):

@@ -49,6 +49,7 @@ def request(sdk: Any, **more: Any) -> Any:
 
 
 def test_the_price_arrives_as_it_was_meant(place: Place) -> None:
+    """Send the minimum price as the chain stores it, rounded half up."""
     with SwapSDK(place.options("own broker")) as sdk:
         request(sdk)
     # 0.03 bitcoin for an ether are 3 satoshi for 10^12 wei; as X128, rounded half up.
@@ -57,6 +58,8 @@ def test_the_price_arrives_as_it_was_meant(place: Place) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_terms_and_shares_arrive_as_they_were_meant(form: Form, place: Place) -> None:
+    """Open a channel whose event has the commission, the shares, the chunks and the retries as asked."""
+
     async def ask(sdk: Any) -> None:
         shares = [{"account": place.affiliate, "commissionBps": AFFILIATE_BPS}]
         dca = DcaParams.from_json({"numberOfChunks": 3, "chunkInterval": 4})
@@ -81,6 +84,7 @@ def chain_now(place: Place) -> int:
 
 
 def test_each_request_opens_a_channel_of_its_own(place: Place) -> None:
+    """Open two channels by two equal requests, with the options' commission."""
     with SwapSDK(place.options("own broker")) as sdk:
         first, second = request(sdk), request(sdk)
     assert first.deposit_channel_id != second.deposit_channel_id
@@ -90,6 +94,8 @@ def test_each_request_opens_a_channel_of_its_own(place: Place) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_refusal_of_the_chain_is_a_chain_error(form: Form, place: Place) -> None:
+    """Raise a ChainError with pallet and name of the chain's refusal."""
+
     async def ask(sdk: Any) -> None:
         with pytest.raises(ChainError) as caught:
             await request(sdk, dca_params=DcaParams(2, 2**31))
@@ -102,6 +108,7 @@ def test_a_refusal_of_the_chain_is_a_chain_error(form: Form, place: Place) -> No
 def test_the_first_program_of_the_guide_ends_with_a_swap(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Run the guide's first program as printed: it ends with a completed swap."""
     here = replace(NETWORKS["dev"], rpc_url=place.node.url, backend_url=place.node.url)
     monkeypatch.setitem(NETWORKS, "dev", here)
     with place.sealing():
@@ -113,6 +120,8 @@ def test_the_first_program_of_the_guide_ends_with_a_swap(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_short_quote_is_the_regular_one(form: Form, place: Place) -> None:
+    """Give by the short form the regular quote of the long one."""
+
     async def ask(sdk: Any) -> None:
         short = await sdk.quote("BTC", Asset.ArbUsdc, "0.1")
         quotes = await sdk.get_quote_v2("Bitcoin", "BTC", "Arbitrum", "USDC", AMOUNT)
@@ -138,6 +147,7 @@ VAULT_SWAPS = {
 @pytest.mark.parametrize("broker", ["own broker", "swap service"])
 @pytest.mark.parametrize("pair", list(VAULT_SWAPS), ids=" ".join)
 def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Place) -> None:
+    """Encode a vault swap of each chain by broker and service, with the receiver inside."""
     refund, amount, record = VAULT_SWAPS[pair]
     if broker == "own broker" and pair[0] == "Bitcoin":
         place.node.call("broker_open_private_btc_channel")
@@ -175,6 +185,7 @@ def test_a_vault_swap_is_encoded(broker: str, pair: tuple[str, str], place: Plac
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("pair", list(VAULT_SWAPS), ids=" ".join)
 def test_a_vault_swap_is_sent(form: Form, pair: tuple[str, str], place: Place) -> None:
+    """Send an encoded vault swap of each chain, and find its swap by the transaction."""
     refund, amount, _ = VAULT_SWAPS[pair]
     paid = {"amount": amount, "refund_address": refund} if pair[0] == "Bitcoin" else {}
 
@@ -193,6 +204,7 @@ def test_a_vault_swap_is_sent(form: Form, pair: tuple[str, str], place: Place) -
 
 
 def test_only_an_encoded_vault_swap_is_sent(place: Place) -> None:
+    """Refuse to send a vault swap that was not encoded by the SDK."""
     with SwapSDK(place.options("swap service")) as sdk:
         record: Any = {"chain": "Bitcoin"}
         with pytest.raises(ValidationError, match=r"vault_swap: expected a record, BitcoinVaultSwap or "):
@@ -201,6 +213,8 @@ def test_only_an_encoded_vault_swap_is_sent(place: Place) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_vault_swap_that_the_chain_refuses(form: Form, place: Place) -> None:
+    """Raise the chain's reason for terms that it refuses."""
+
     async def ask(sdk: Any) -> None:
         quotes = await sdk.get_quote_v2("Ethereum", "ETH", "Bitcoin", "BTC", ETHER, is_vault_swap=True)
         terms = FillOrKillParams(RECEIVER, 2**31, slippage_tolerance_percent=1)

@@ -31,11 +31,13 @@ QUOTES = ("regular", "dca", "boost", "dca-boost", "ccm")
 
 
 def sample(name: str) -> Any:
+    """Return a recorded document."""
     return json.loads(shared("sdk-examples", name).read_text())
 
 
 @pytest.mark.parametrize("kind", QUOTES)
 def test_a_quote_is_read_and_written_whole(kind: str) -> None:
+    """Read a recorded quote and write it back, without a member that is unknown."""
     document = sample(f"quote-{kind}.json")
     quote = Quote.from_json(document)
     assert quote.to_json() == document
@@ -43,11 +45,13 @@ def test_a_quote_is_read_and_written_whole(kind: str) -> None:
 
 
 def test_members_of_a_newer_service_are_kept() -> None:
+    """Write a member back that only a newer service knows."""
     document = sample("quote-regular.json") | {"newMember": {"a": [1, "2"]}}
     assert Quote.from_json(document).to_json() == document
 
 
 def test_each_state_of_a_swap_is_read_and_written_whole() -> None:
+    """Read each recorded status and write it back, and call the right ones final."""
     states = sample("status-v2.json")["states"]
     assert len(states) >= 10
     for name, document in states.items():
@@ -58,6 +62,7 @@ def test_each_state_of_a_swap_is_read_and_written_whole() -> None:
 
 @pytest.mark.parametrize("version", ["1.8.3", "1.11.2"])
 def test_a_v2_quote_is_asked_as_the_javascript_sdk_does(version: str) -> None:
+    """Send the query of the JavaScript SDK, member by member, and read its quotes."""
     case = sample("backend-http-by-version.json")[version]["getQuoteV2"]
     result = case["result"]
     script = Script(pages={"/v2/quote": (200, result["quotes"])})
@@ -73,6 +78,7 @@ def test_a_v2_quote_is_asked_as_the_javascript_sdk_does(version: str) -> None:
 
 
 def test_a_v1_quote_is_asked_as_the_javascript_sdk_does() -> None:
+    """Send the query of the JavaScript SDK in version 1, and read its quote."""
     case = sample("backend-http-by-version.json")["1.8.3"]["getQuote"]
     result = case["result"]
     script = Script(pages={"/quote": (200, result["quote"])})
@@ -83,6 +89,7 @@ def test_a_v1_quote_is_asked_as_the_javascript_sdk_does() -> None:
 
 
 def test_a_status_is_asked_by_channel_swap_or_transaction() -> None:
+    """Ask by channel, swap or transaction, in one spelling and escaped within the path."""
     assert swap_reference("6739624-ethereum-2562") == "6739624-Ethereum-2562"
     assert swap_reference(332925) == "332925"
     assert swap_reference(" 0X" + "AB" * 32) == "0x" + "AB" * 32
@@ -94,12 +101,14 @@ def test_a_status_is_asked_by_channel_swap_or_transaction() -> None:
 
 @pytest.mark.parametrize("reference", ["", " ", True, "1-Nowhere-2", "x" * 300])
 def test_a_malformed_swap_reference_is_refused(reference: Any) -> None:
+    """Refuse a reference that is empty, no text, of an unknown chain or too long."""
     with pytest.raises(ValidationError) as caught:
         swap_reference(reference)
     assert caught.value.field == "id"
 
 
 def test_a_refusal_of_the_service_has_its_message() -> None:
+    """Give the service's own message and status of a refusal."""
     script = Script(pages={"/v2/swaps/7": (404, {"message": "resource not found"})})
     with pytest.raises(BackendError, match="resource not found") as caught:
         script.run(GetStatusV2(7), session())
@@ -114,6 +123,7 @@ def test_a_refusal_of_the_service_has_its_message() -> None:
     ],
 )
 def test_a_node_without_a_swap_service_is_named_as_such(page: Any) -> None:
+    """Say that a node without a swap service has none, by either of its answers."""
     with pytest.raises(BadStatus, match=r"this node has no swap service .*--backend") as caught:
         Script(pages={"/v2/swaps/7": page}).run(GetStatusV2(7), session())
     assert (caught.value.retryable, caught.value.code) == (False, "HTTP_STATUS")
@@ -121,6 +131,7 @@ def test_a_node_without_a_swap_service_is_named_as_such(page: Any) -> None:
 
 @pytest.mark.parametrize("page", [(502, b"<html>"), (404, b"<html>"), (503, {"message": "disabled"})])
 def test_a_service_that_is_down(page: Any) -> None:
+    """Allow a repetition after 502 and 503, and none after 404."""
     with pytest.raises(BadStatus) as caught:
         Script(pages={"/v2/swaps/7": page}).run(GetStatusV2(7), session())
     assert caught.value.retryable == (page[0] >= 500)
@@ -130,6 +141,7 @@ def test_a_service_that_is_down(page: Any) -> None:
     "body", [b"<html>", b"", b"[]", b"{}", b'{"state": 5}', b"[" * 100_000, b"null", b'{"state"']
 )
 def test_a_service_that_answers_something_else(body: bytes) -> None:
+    """Raise BadAnswer for anything but a status."""
     with pytest.raises(BadAnswer) as caught:
         Script(pages={"/v2/swaps/7": (200, body)}).run(GetStatusV2(7), session())
     assert caught.value.code == "BAD_ANSWER"
@@ -156,6 +168,7 @@ NODE = {
 
 
 def test_chains_in_order_of_appearance() -> None:
+    """List chains as the node does, with confirmations and retries, and skip unknown ones."""
     chains = Script(NODE).run(GetChains(), session())
     assert [chain.to_json() for chain in chains] == [
         {
@@ -182,6 +195,7 @@ def test_chains_in_order_of_appearance() -> None:
 
 
 def test_assets_have_names_contracts_and_limits() -> None:
+    """List assets with contract, decimals and limits, and refuse an unknown chain."""
     (usdc, eth) = Script(NODE).run(GetAssets("Ethereum"), session())
     assert usdc.to_json() == {
         "chainflipId": "Usdc",
@@ -202,6 +216,7 @@ def test_assets_have_names_contracts_and_limits() -> None:
 
 
 def test_names_and_contracts_are_the_documented_ones() -> None:
+    """Give names, decimals, contracts, block times and chain ids as documented."""
     from cfnode.core.assets import ASSETS
     from cfnode.sdk.assets import contract_address, display_name
     from cfnode.sdk.networks import NETWORKS
@@ -221,6 +236,7 @@ def test_names_and_contracts_are_the_documented_ones() -> None:
 
 
 def test_limits_fees_and_confirmations() -> None:
+    """Give limits, fees and confirmations from one environment that is asked for once."""
     script, on = Script(NODE), session()
     limits = script.run(GetSwapLimits(), on)
     assert limits.minimum_swap_amounts["Ethereum"] == {"USDC": 20, "ETH": 16}
@@ -240,6 +256,7 @@ def test_limits_fees_and_confirmations() -> None:
 
 
 def test_boost_pools_by_tier() -> None:
+    """List boost pools from the highest tier, or of one tier."""
     rows = [
         {"chain": "Bitcoin", "asset": "BTC", "tier": 5, "available_amount": "0xa"},
         {"chain": "Bitcoin", "asset": "BTC", "tier": 30, "available_amount": "0x14"},
@@ -251,6 +268,7 @@ def test_boost_pools_by_tier() -> None:
 
 
 def test_the_names_are_those_of_the_assets_and_networks() -> None:
+    """Offer as enums the names of all chains, assets and networks, which a query takes."""
     assert set(Chains) == set(CHAINS)
     assert set(Assets) == {asset.symbol for asset in ASSETS.values()}
     assert set(Networks) == set(NETWORKS)
@@ -268,11 +286,13 @@ def test_the_names_are_those_of_the_assets_and_networks() -> None:
 
 @pytest.mark.parametrize("answer", [{}, {"ingress_egress": {}}, [], None, "x"])
 def test_a_malformed_environment_is_refused(answer: Any) -> None:
+    """Refuse an environment that lacks its parts."""
     with pytest.raises(BadAnswer, match="cf_environment"):
         Script({"cf_environment": answer}).run(GetChannelOpeningFees(), session())
 
 
 def test_an_environment_with_a_malformed_amount_is_refused() -> None:
+    """Name the member of the environment that is no amount."""
     broken = {"ingress_egress": {"channel_opening_fees": {"Bitcoin": "much"}}, "swapping": {}}
     with pytest.raises(BadAnswer, match="channel_opening_fees"):
         Script({"cf_environment": broken}).run(GetChannelOpeningFees(), session())
@@ -280,6 +300,7 @@ def test_an_environment_with_a_malformed_amount_is_refused() -> None:
 
 @pytest.mark.parametrize("chain", ["bitcoin", "ethereum", "arbitrum", "solana"])
 def test_vault_swap_data_of_each_chain(chain: str) -> None:
+    """Encode a vault swap of each chain with its own extra parameters."""
     answer = json.loads(
         shared("rpc-examples", f"broker_request_swap_parameter_encoding.{chain}.json").read_text()
     )
@@ -321,6 +342,7 @@ VAULT_QUOTE = {
 
 
 def vault_swap(quote: dict[str, Any] | None = None, **changes: Any) -> EncodeVaultSwapData:
+    """Return a request for a vault swap, with changes of its quote and terms."""
     base = {
         "quote": sample("quote-regular.json") | VAULT_QUOTE | (quote or {}),
         "destAddress": "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
@@ -365,6 +387,7 @@ POLKADOT = {"srcAsset": {"chain": "Assethub", "asset": "DOT"}}
 def test_a_vault_swap_that_cannot_be(
     changes: tuple[dict[str, Any], dict[str, Any]], field: str, words: str
 ) -> None:
+    """Name the field that rules a vault swap out, before the broker is asked."""
     script, (quote, terms) = Script(), changes
     with pytest.raises(ValidationError, match=words) as caught:
         script.run(vault_swap(quote, **terms), session())
@@ -374,6 +397,7 @@ def test_a_vault_swap_that_cannot_be(
 
 
 def test_a_vault_swap_by_the_swap_service_in_its_own_form() -> None:
+    """Encode by the swap service with its names, and refuse a commission there."""
     answer = {"chain": "Ethereum", "calldata": "0x12", "value": "7", "to": "0x" + "33" * 20}
     script = Script(pages={"/api/encodeVaultSwapData": (200, answer)})
     data = script.run(vault_swap(), session(broker=None, backend_url="http://service.test"))

@@ -32,11 +32,13 @@ RECEIVER = "0x00000000000000000000000000000000000000aa"
 
 @pytest.fixture(scope="module")
 def compiled() -> None:
+    """Skip without eth_account, which signs."""
     require_eth_account()
 
 
 @pytest.fixture
 def evm(tmp_path: Path, compiled: None) -> Iterator[Evm]:
+    """Yield an EVM chain with the contracts and five ether in the vault."""
     with evm_chain(31337, tmp_path / "anvil.log") as chain:
         chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 5 * ETHER)
         yield chain
@@ -53,6 +55,7 @@ def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[s
 
 
 def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
+    """Pay a failed transfer by one command, and refuse the second time: the nonce is used."""
     with state_chain(offer(RECEIVER, ETHER)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), typed="y\n")
         ended(result, ExitCode.OK, "1 ETH", "Send it?", "Done: 1 ETH paid", "costs at most")
@@ -67,6 +70,7 @@ def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
 )
 @pytest.mark.world
 def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: Path, compiled: None) -> None:
+    """Pay payloads of Ethereum and Arbitrum, and report the receipt's gas and block."""
     test_vector = vector(name)
     chain = test_vector["rpc_method"].rpartition("_")[2]
     amount, receiver = int(test_vector["inputs"]["amount"]), test_vector["inputs"]["recipient"]
@@ -88,6 +92,7 @@ def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: 
 
 
 def test_a_receiver_that_refuses_and_then_does_not(evm: Evm, key: Path) -> None:
+    """Refuse while the receiver would reject the payment, and pay once it accepts."""
     moody = evm.deploy("Moody")
     with state_chain(offer(moody, 100)) as server:
         send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--max-fee", "1")
@@ -103,6 +108,7 @@ def test_a_receiver_that_refuses_and_then_does_not(evm: Evm, key: Path) -> None:
 
 
 def test_a_call_is_simulated_before_it_is_offered(evm: Evm) -> None:
+    """Simulate before anything is offered, and offer only a call that would succeed."""
     moody = evm.deploy("Moody")
     with state_chain(offer(moody, 100)) as server:
         refused = recover(server, "--eth-rpc", evm.url)
@@ -114,12 +120,14 @@ def test_a_call_is_simulated_before_it_is_offered(evm: Evm) -> None:
 
 
 def test_a_vault_that_is_too_poor(evm: Evm, key: Path) -> None:
+    """Refuse a payment above what the vault holds."""
     with state_chain(offer(RECEIVER, 6 * ETHER)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
     ended(result, ExitCode.WOULD_REVERT, "less than is to be paid")
 
 
 def test_a_sender_without_funds(evm: Evm, tmp_path: Path) -> None:
+    """Refuse a sender that cannot pay the gas."""
     poor = tmp_path / "poor"
     poor.write_text("11" * 32)
     with state_chain(offer(RECEIVER, 1)) as server:
@@ -129,6 +137,7 @@ def test_a_sender_without_funds(evm: Evm, tmp_path: Path) -> None:
 
 @pytest.mark.world
 def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
+    """Refuse an EVM node of another chain id."""
     with (
         evm_chain(1, tmp_path / "anvil.log") as evm,
         state_chain(vector("native-ethereum-even-key")) as server,
@@ -139,6 +148,7 @@ def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
 
 @pytest.mark.world
 def test_the_right_chain_without_the_contracts(tmp_path: Path, compiled: None) -> None:
+    """Refuse an EVM node of the right chain id without the contracts."""
     with (
         evm_chain(31337, tmp_path / "anvil.log") as evm,
         state_chain(vector("native-ethereum-even-key")) as server,
@@ -147,6 +157,7 @@ def test_the_right_chain_without_the_contracts(tmp_path: Path, compiled: None) -
 
 
 def test_a_key_that_was_rotated_on_the_chain(evm: Evm, key: Path) -> None:
+    """Refuse a payload whose key was rotated, and advise to fetch it again."""
     evm.send(_call("rotate(uint256,uint8)", 5, 0), to=KEY_MANAGER)
     with state_chain(offer(RECEIVER, 1)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
@@ -158,6 +169,7 @@ def _call(signature: str, *words: int) -> str:
 
 
 def test_a_transaction_for_another_wallet(evm: Evm) -> None:
+    """Print a transaction that another wallet sends as it is, and send nothing."""
     with state_chain(offer(RECEIVER, ETHER)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER, "--json")
         ended(result, ExitCode.OK)
@@ -171,6 +183,7 @@ def test_a_transaction_for_another_wallet(evm: Evm) -> None:
 
 
 def test_a_dry_run_and_a_refusal_send_nothing(evm: Evm, key: Path) -> None:
+    """Send nothing in a dry run and after "n"."""
     with state_chain(offer(RECEIVER, ETHER)) as server:
         dry = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--dry-run")
         ended(dry, ExitCode.OK, "costs at most", "Nothing was sent.")
@@ -180,12 +193,14 @@ def test_a_dry_run_and_a_refusal_send_nothing(evm: Evm, key: Path) -> None:
 
 
 def test_a_payload_is_explained_without_an_evm_node() -> None:
+    """Explain the payload, and check its signature, without an EVM node."""
     with state_chain(offer(RECEIVER, ETHER)) as server:
         result = recover(server)
     ended(result, ExitCode.OK, "1 ETH on Ethereum", "The signature is the aggregate key's.", "--eth-rpc=URL")
 
 
 def test_the_text_begins_with_amount_receiver_deadline_and_the_complete_command() -> None:
+    """Print amount, receiver, deadline and a complete command first, and details with --verbose only."""
     with state_chain(offer(RECEIVER, ETHER)) as server:
         short, long = recover(server), recover(server, "--verbose")
         lines = short.output.splitlines()
@@ -205,6 +220,7 @@ def test_the_text_begins_with_amount_receiver_deadline_and_the_complete_command(
 def test_a_call_that_was_given_up_has_a_command_with_the_archive_node_that_has_its_events(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Name in the command the archive that has the events of a call that was given up."""
     payload = replace(payload_of(vector("native-ethereum-even-key")), broadcast_id=7, is_offered=False)
     work = Recovery(None, None, False, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
     work.flags, work.owner, work.archive = ("--network=dev",), "9-Bitcoin-1", ("--archive=http://old.test",)
@@ -228,6 +244,7 @@ def test_a_call_that_was_given_up_has_a_command_with_the_archive_node_that_has_i
     ],
 )
 def test_a_deadline_is_a_time_and_a_number_of_days(blocks: int, words: str) -> None:
+    """Print the deadline as a time and as the days or hours that are left."""
     test_vector = vector("native-ethereum-even-key")
     failed = FailedCall(payload_of(test_vector), b"", b"", 6, 5, 1000 + blocks, 1000, 1_740_000_000_000)
     assert dict(summary(failed))["until"].endswith(f" UTC, {words}")
@@ -244,6 +261,7 @@ def test_a_failure_in_an_epoch_to_come_has_no_later_deadline(epoch: int) -> None
 
 
 def test_a_deadline_that_no_date_has_is_unknown() -> None:
+    """Leave the deadline open where no calendar has its date."""
     failed = FailedCall(payload_of(vector("native-ethereum-even-key")), b"", b"", 6, 6, 2**64, 1, 2**64)
     assert (failed.deadline_ms, dict(summary(failed))["until"]) == (None, "")
 
@@ -261,6 +279,7 @@ def test_a_deadline_that_no_date_has_is_unknown() -> None:
     ],
 )
 def test_nothing_to_recover(state: dict[str, Any], code: ExitCode, word: str) -> None:
+    """Exit with codes of their own for an expired call and for one that is being signed."""
     with state_chain(vector("native-ethereum-even-key"), offered=False, **state) as server:
         ended(recover(server), code, word)
         result = recover(server, "--json")
@@ -268,12 +287,14 @@ def test_nothing_to_recover(state: dict[str, Any], code: ExitCode, word: str) ->
 
 
 def test_a_number_that_no_broadcast_has() -> None:
+    """Say that no failed call has the number."""
     with state_chain(vector("native-ethereum-even-key"), offered=False, now=None) as server:
         result = CliRunner().invoke(cli, ["recover", "ethereum", "99", "--node", server.url])
     ended(result, ExitCode.NO_SUCH_CALL, "no such failed call")
 
 
 def test_an_old_signature_between_two_epochs() -> None:
+    """Say that a call with an earlier key's signature is being signed again."""
     test_vector = vector("native-ethereum-even-key")
     other = vector("token-ethereum-odd-key")["agg_key"]
     with state_chain(test_vector | {"agg_key": other}) as server:
@@ -281,6 +302,7 @@ def test_an_old_signature_between_two_epochs() -> None:
 
 
 def test_a_node_that_is_down() -> None:
+    """Exit with the code for the network where the node is down."""
     result = CliRunner().invoke(cli, ["recover", "ethereum", "7", "--node", "http://127.0.0.1:1"])
     ended(result, ExitCode.NETWORK, "Network error")
 
@@ -306,11 +328,13 @@ NO_EVM_NODE = "http://127.0.0.1:1"
     ],
 )
 def test_flags_that_do_not_fit(arguments: list[str], words: str) -> None:
+    """Name the flag that is missing or too much."""
     with state_chain(offer(RECEIVER, 1)) as server:
         ended(recover(server, *arguments), ExitCode.USAGE, words)
 
 
 def test_a_call_for_a_wallet_that_does_the_rest(evm: Evm) -> None:
+    """Print a call of four members for a wallet that adds the rest; submitted, it pays."""
     with state_chain(offer(RECEIVER, ETHER)) as server:
         result = recover(server, "--unsigned")
         ended(result, ExitCode.OK, "it adds gas, fees and nonce")
@@ -321,6 +345,7 @@ def test_a_call_for_a_wallet_that_does_the_rest(evm: Evm) -> None:
 
 
 def test_a_key_in_a_keystore_is_opened_by_its_password(evm: Evm, tmp_path: Path) -> None:
+    """Open a keystore by its password from a file or typed, and print neither it nor the key."""
     store, wrong, right = tmp_path / "store.json", tmp_path / "wrong", tmp_path / "right"
     account = require_eth_account().Account
     store.write_text(json.dumps(account.encrypt(USER_KEY, "a secret", kdf="pbkdf2", iterations=10)))
@@ -361,6 +386,8 @@ def test_an_evm_node_that_is_lost_after_sending(evm: Evm, key: Path) -> None:
 
 
 def test_ctrl_c_while_the_receipt_is_awaited(evm: Evm, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name the hash of what was sent when Ctrl-C ends the wait for its receipt."""
+
     def pressed(text: str, quiet: bool) -> None:
         raise KeyboardInterrupt
 
@@ -371,6 +398,7 @@ def test_ctrl_c_while_the_receipt_is_awaited(evm: Evm, key: Path, monkeypatch: p
 
 
 def test_a_failing_command_prints_the_reason_as_json() -> None:
+    """Print the reason of a wrong line as JSON."""
     with state_chain(offer(RECEIVER, 1)) as server:
         result = recover(server, "--json", "--dry-run")
     assert json.loads(result.stdout)["error"]["code"] == "USAGE"

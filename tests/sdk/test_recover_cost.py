@@ -43,10 +43,12 @@ def test_a_tip_of_a_lie_is_not_paid(evm: Evm, key: Path) -> None:
 
 
 def base_fee(wei: int) -> Any:
+    """Return a lie about the base fee of a block."""
     return lambda block: block | {"baseFeePerGas": hex(wei)}
 
 
 def test_gas_above_a_tenth_of_the_payment_is_refused_or_asked_about(evm: Evm, key: Path) -> None:
+    """Refuse gas above a tenth of the payment, unless the person agrees or sets a maximum."""
     amount = 53 * ETHER // 10_000
     receiver, test_vector = transfer(amount)
     with state_chain(test_vector) as server, lying(evm, eth_getBlockByNumber=base_fee(150 * GWEI)) as proxy:
@@ -72,6 +74,7 @@ def test_gas_above_a_tenth_of_the_payment_is_refused_or_asked_about(evm: Evm, ke
 
 
 def test_a_maximum_fee_of_ones_own_is_kept(evm: Evm, key: Path) -> None:
+    """Hold to the person's own maximum fee, and refuse a negative one."""
     receiver, test_vector = transfer(50 * ETHER)
     with state_chain(test_vector) as server:
         send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
@@ -84,6 +87,7 @@ def test_a_maximum_fee_of_ones_own_is_kept(evm: Evm, key: Path) -> None:
 
 
 def test_a_message_without_money_is_asked_about(evm: Evm, key: Path) -> None:
+    """Ask before a message without money is sent, which nothing pays for."""
     listener = evm.deploy("Listener")
     with state_chain(message(listener, 0)) as server:
         send = ("--eth-rpc", evm.url, "--key", str(key))
@@ -105,6 +109,7 @@ def test_a_message_without_money_is_asked_about(evm: Evm, key: Path) -> None:
     ],
 )
 def test_an_estimate_that_cannot_be_true(estimate: Any, words: str, evm: Evm, key: Path) -> None:
+    """Refuse an estimate of gas that is below any transfer, above a block or no number."""
     receiver, test_vector = transfer()
     with state_chain(test_vector) as server, lying(evm, eth_estimateGas=estimate) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
@@ -130,6 +135,7 @@ def test_an_estimate_that_cannot_be_true(estimate: Any, words: str, evm: Evm, ke
 def test_a_malformed_number_is_named_by_its_method_and_member(
     method: str, lie: Any, words: str, evm: Evm, key: Path
 ) -> None:
+    """Name method and member of a number that is malformed."""
     with state_chain(transfer()[1]) as server, lying(evm, **{method: lie}) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
     ended(result, ExitCode.NETWORK, words, proxy.url)
@@ -140,6 +146,7 @@ def test_a_malformed_number_is_named_by_its_method_and_member(
 
 @pytest.mark.world
 def test_a_chain_without_base_fees(key: Path, tmp_path: Path) -> None:
+    """Send a legacy transaction on a chain whose blocks have no base fee."""
     require_eth_account()
     test_vector = offered(fallback(TransferParams(NATIVE_TOKEN, b"\xaa" * 20, ETHER)))
     with (
@@ -163,6 +170,7 @@ class Provider(Script):
     """A State Chain and an EVM node in one, with chosen answers."""
 
     def prepare(self, name: str = NAMES[0], **options: Any) -> Any:
+        """Prepare a transaction for a payload of the vectors."""
         test_vector = vector(name)
         manager = raw(test_vector["inputs"]["key_manager"])
         failed = FailedCall(
@@ -172,6 +180,7 @@ class Provider(Script):
 
 
 def answers(gas: int, base: int | None, tip: int, limit: int = 30_000_000) -> dict[str, Any]:
+    """Return a provider's answers about gas and fees."""
     return {
         "eth_call": "0x",
         "eth_estimateGas": hex(gas),
@@ -186,6 +195,7 @@ def answers(gas: int, base: int | None, tip: int, limit: int = 30_000_000) -> di
 
 
 def test_a_token_is_worth_what_the_pools_give_for_it() -> None:
+    """Value a token by the State Chain's pools, and refuse gas above a tenth of that."""
     name = "token-ethereum-odd-key"
     gas, base = 90_000, 10 * GWEI
     most = 120_000 * (2 * base + GWEI)
@@ -204,6 +214,7 @@ def test_a_token_is_worth_what_the_pools_give_for_it() -> None:
 
 @pytest.mark.parametrize("output", [None, "-0x1", True])
 def test_a_token_without_a_price_needs_a_maximum_fee(output: Any) -> None:
+    """Demand a maximum fee for a token that has no price."""
     script = Provider(answers(90_000, GWEI, GWEI) | {"cf_swap_rate": {"output": output}})
     with pytest.raises(TooExpensive, match="name the maximum fee"):
         script.prepare("token-ethereum-odd-key")

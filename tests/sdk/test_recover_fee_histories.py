@@ -39,6 +39,7 @@ class Fee:
 
     @property
     def price(self) -> int:
+        """Gas price of a legacy transaction in the block, in wei."""
         return (self.base or 0) + self.tip
 
 
@@ -78,6 +79,7 @@ class Provider(Script):
 
     @property
     def payload(self) -> Payload:
+        """Payload of the call."""
         return self.failed.payload
 
     @property
@@ -86,6 +88,7 @@ class Provider(Script):
         return self.worth * MAX_FEE_PERCENT // 100 if self.max_fee is None else self.max_fee
 
     def prepare(self, *, replace: bool = False) -> UnsignedTransaction:
+        """Prepare a transaction of the call, or one that replaces the pending one."""
         wanted = PrepareTransaction(self.failed, EVM, SENDER, replace=replace, max_fee=self.max_fee)
         return self.run(wanted, session())
 
@@ -178,6 +181,7 @@ class LyingProvider(Provider):
         return self.random.choice([self.random.choice(ODD), hex(number), hex(near), hex(near)])
 
     def result(self, method: str, params: list[Any], **more: Any) -> Any:
+        """Return a lie, or the answer."""
         if method not in self.lies:
             return super().result(method, params, **more)
         lie = self.lies[method] if self.is_steady else self._lie()

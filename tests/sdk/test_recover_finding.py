@@ -45,6 +45,7 @@ class TwoSwaps:
 
 @pytest.fixture(scope="module")
 def swaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoSwaps]:
+    """Yield a node with a failed, a paid and an unpaid swap to one receiver."""
     with node_with_broker(tmp_path_factory.mktemp("swaps")) as node:
         failed, channel = failed_swap(node, "Ethereum")
         node.call("dev_failReceiver", RECEIVER, ETH, False)
@@ -87,21 +88,25 @@ def broadcasts(node: NodeProcess) -> dict[int, str]:
 
 
 def recover(url: str, *arguments: str) -> Result:
+    """Run `cfnode recover` on the development chain."""
     return CliRunner().invoke(cli, ["recover", *arguments, "--network", "dev", "--node", url])
 
 
 def number_of(result: Result) -> int:
+    """Return the broadcast that a recovery found."""
     assert result.exit_code == 0, result.output
     number: int = report(result)["payload"]["broadcastId"]
     return number
 
 
 def report(result: Result) -> dict[str, Any]:
+    """Return a recovery's document."""
     document: dict[str, Any] = json.loads(result.stdout)
     return document
 
 
 def test_each_name_of_a_failed_swap_leads_to_its_own_call(swaps: TwoSwaps) -> None:
+    """Lead from swap, channel, addresses and transaction to the one failed call."""
     names = ("1", swaps.channels[0], swaps.addresses[0], swaps.transaction, RECEIVER)
     for name in names:
         assert number_of(recover(swaps.node.url, "--for", name, "--json")) == swaps.failed, name
@@ -109,6 +114,7 @@ def test_each_name_of_a_failed_swap_leads_to_its_own_call(swaps: TwoSwaps) -> No
 
 
 def test_a_swap_that_was_paid_is_not_offered_the_call_of_another_one(swaps: TwoSwaps) -> None:
+    """Say that the paid swap went through instead of offering an equal call of another swap."""
     for name in ("2", swaps.channels[1], swaps.addresses[1]):
         for chain in ([], ["ethereum"]):
             result = recover(swaps.node.url, *chain, "--for", name)
@@ -119,6 +125,7 @@ def test_a_swap_that_was_paid_is_not_offered_the_call_of_another_one(swaps: TwoS
 
 
 def test_a_channel_without_a_deposit(swaps: TwoSwaps) -> None:
+    """Say that no deposit has arrived."""
     for name in (swaps.channels[2], swaps.addresses[2]):
         result = recover(swaps.node.url, "--for", name)
         assert result.exit_code == ExitCode.NO_SUCH_CALL, result.output
@@ -126,6 +133,7 @@ def test_a_channel_without_a_deposit(swaps: TwoSwaps) -> None:
 
 
 def test_another_chain_than_the_payouts(swaps: TwoSwaps) -> None:
+    """Name the chain of the payout where another one was asked for."""
     result = recover(swaps.node.url, "arbitrum", "--for", "1")
     assert result.exit_code == ExitCode.NO_SUCH_CALL
     assert "a payout on Ethereum: ask for ethereum" in result.output
@@ -133,6 +141,7 @@ def test_another_chain_than_the_payouts(swaps: TwoSwaps) -> None:
 
 @pytest.mark.world
 def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps: TwoSwaps) -> None:
+    """Ask the node's events, then its service, then an archive, and list what was asked."""
     best = int(swaps.node.call("chain_getHeader")["number"], 16)
     with forgetful(swaps.node, best) as poor:
         outcome = recover(poor.url, "--for", "1")
@@ -179,6 +188,7 @@ def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps:
     ],
 )
 def test_the_form_of_a_name(text: str, kind: type) -> None:
+    """Read a name as swap, channel, address, transaction or account by its form."""
     assert isinstance(read_owner(text), kind)
 
 
@@ -197,6 +207,8 @@ MALFORMED = (
 
 
 def test_a_malformed_name_is_refused_before_anything_is_asked() -> None:
+    """Refuse a malformed name, or one with a wrong checksum, before anything is asked."""
+
     def silent(request: Request) -> bytes:
         return page(500, b"{}")
 
@@ -222,6 +234,8 @@ def test_a_malformed_name_is_refused_before_anything_is_asked() -> None:
 def test_the_networks_service_is_asked_only_about_the_networks_own_chain(
     genesis: str, asked: tuple[str, ...]
 ) -> None:
+    """Ask the network's own service only about the network's own genesis."""
+
     class Ask:
         steps = staticmethod(services)
 
@@ -234,6 +248,7 @@ def test_the_networks_service_is_asked_only_about_the_networks_own_chain(
 
 
 def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
+    """Match a batch's failed transfers by receiver, token and amount of its logs."""
     call = payload_of(vector("token-ethereum-odd-key"))
     pay = call.transfer
 
@@ -267,6 +282,7 @@ def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
 
 
 def test_the_payments_of_a_status() -> None:
+    """Read the failed output or refund from a status, and the reason where there is neither."""
     failure = {"failedAt": 1, "failedBlockIndex": "1-1", "mode": "SENDING_FAILED", "reason": {}}
     egress = {"amount": "7", "scheduledAt": 1, "scheduledBlockIndex": "1-1"}
     base = {"srcChain": "Arbitrum", "srcAsset": "USDC", "destChain": "Ethereum", "destAsset": "ETH"}

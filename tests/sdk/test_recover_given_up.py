@@ -24,6 +24,7 @@ SEED = 1
 
 @pytest.fixture(scope="module")
 def life() -> PayoutsOfLife:
+    """Return a life in which epochs ended without a new key."""
     life = PayoutsOfLife(SEED, rotates_always=False)
     for _ in range(24):
         life.step()
@@ -32,6 +33,7 @@ def life() -> PayoutsOfLife:
 
 @pytest.fixture
 def chain(life: PayoutsOfLife) -> Iterator[Loopback]:
+    """Yield a node that answers by that life."""
     node = LifeNode(life)
 
     def handle(request: Request) -> bytes:
@@ -57,6 +59,7 @@ def given_up(life: PayoutsOfLife) -> Payload:
 
 
 def recover(server: Loopback, call: Payload, *arguments: str) -> Result:
+    """Run `cfnode recover` for a call."""
     line = ["recover", call.chain.lower(), str(call.broadcast_id), "--node", server.url, *arguments]
     return CliRunner().invoke(cli, line)
 
@@ -70,6 +73,7 @@ def by_receiver(server: Loopback, call: Payload) -> str:
 def test_it_is_found_by_its_number_and_receiver_until_the_vault_has_another_key(
     life: PayoutsOfLife, chain: Loopback
 ) -> None:
+    """Find a call that the chain gave up while the vault still has its key, and not afterwards."""
     call = given_up(life)
     outcome = recover(chain, call)
     assert outcome.exit_code == ExitCode.OK, outcome.output

@@ -15,6 +15,7 @@ from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
 
 def keystore(folder: Path, **changes: Any) -> Path:
+    """Write the user's keystore, with some members changed."""
     account = require_eth_account().Account
     document = account.encrypt(USER_KEY, "a secret", kdf="pbkdf2", iterations=10) | changes
     path = folder / "store.json"
@@ -32,6 +33,7 @@ def test_a_key_in_hex_of_another_program(form: str, evm: Evm, key: Path) -> None
 
 
 def test_a_keystore_with_another_derivation_is_not_a_wrong_password(evm: Evm, tmp_path: Path) -> None:
+    """Name the derivation that is not supported instead of blaming the password."""
     store, word = keystore(tmp_path), tmp_path / "password"
     document = json.loads(store.read_text())
     document["crypto"]["kdfparams"]["prf"] = "hmac-sha512"
@@ -56,6 +58,7 @@ def test_a_keystore_with_another_derivation_is_not_a_wrong_password(evm: Evm, tm
     ],
 )
 def test_a_keystore_that_cannot_be_used(document: Any, words: str, evm: Evm, tmp_path: Path) -> None:
+    """Name the version or the form of a keystore that cannot be used, with the code KEY_FILE."""
     store, word = tmp_path / "store.json", tmp_path / "password"
     store.write_text(json.dumps(document))
     word.write_text("a secret\n")
@@ -69,6 +72,7 @@ def test_a_keystore_that_cannot_be_used(document: Any, words: str, evm: Evm, tmp
 
 @pytest.mark.parametrize(("content", "words"), [(b"", "no password"), (b"\xff\xfe", "not UTF-8")])
 def test_a_password_file_that_holds_none(content: bytes, words: str, evm: Evm, tmp_path: Path) -> None:
+    """Refuse a password file that is empty or not UTF-8."""
     store, word = keystore(tmp_path), tmp_path / "password"
     word.write_bytes(content)
     with state_chain(transfer()[1]) as server:
@@ -99,6 +103,7 @@ def test_a_password_file_of_another_program(form: str, evm: Evm, tmp_path: Path)
 
 
 def test_the_password_is_asked_for_last_and_three_times(evm: Evm, tmp_path: Path) -> None:
+    """Ask for the password after the cost, three times, and print none of what was typed."""
     receiver, test_vector = transfer()
     with state_chain(test_vector) as server:
         send = ("--eth-rpc", evm.url, "--key", str(keystore(tmp_path)))
@@ -114,6 +119,7 @@ def test_the_password_is_asked_for_last_and_three_times(evm: Evm, tmp_path: Path
 
 
 def test_a_keystore_that_names_another_address(evm: Evm, tmp_path: Path) -> None:
+    """Refuse a keystore whose key belongs to another address than it names, and send nothing."""
     receiver, test_vector = transfer()
     store = keystore(tmp_path, address=DEPLOYER[2:].lower())
     with state_chain(test_vector) as server:
@@ -123,6 +129,7 @@ def test_a_keystore_that_names_another_address(evm: Evm, tmp_path: Path) -> None
 
 
 def test_an_interruption_at_a_question(evm: Evm, key: Path, tmp_path: Path) -> None:
+    """Exit with the code for an interruption at either question."""
     with state_chain(transfer()[1]) as server:
         asked = recover(server, "--eth-rpc", evm.url, "--key", str(key))
         ended(asked, ExitCode.INTERRUPTED, "Send it?", "interrupted")
@@ -131,6 +138,7 @@ def test_an_interruption_at_a_question(evm: Evm, key: Path, tmp_path: Path) -> N
 
 
 def test_a_key_that_others_may_read_is_warned_about(evm: Evm, key: Path) -> None:
+    """Warn of a key file that other accounts may read, and do not print the key."""
     key.chmod(0o644)
     with state_chain(transfer()[1]) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--dry-run")

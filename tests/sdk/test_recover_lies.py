@@ -19,6 +19,7 @@ GWEI = 10**9
 
 
 def block_with(**members: Any) -> Callable[[Any], Any]:
+    """Return a lie that changes members of a block."""
     return lambda block: block | members
 
 
@@ -28,10 +29,12 @@ def unused(result: Any) -> Any:
 
 
 def without_base_fee(block: dict[str, Any]) -> dict[str, Any]:
+    """Return a block as of a chain without EIP-1559."""
     return {name: value for name, value in block.items() if name != "baseFeePerGas"}
 
 
 def replaced(receipt: Any) -> Any:
+    """Return the receipt with another block's hash."""
     return receipt and receipt | {"blockHash": "0x" + "ab" * 32}
 
 
@@ -68,11 +71,13 @@ def rows() -> dict[str, str]:
 
 
 def test_each_row_is_played() -> None:
+    """Play each row of the guide's table, and none besides."""
     assert rows().keys() == {*LIES, USED}
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_reads_as_the_guide_says(lie: str, evm: Evm, key: Path) -> None:
+    """Print the guide's words for a lie, and say "Done" only where the call costs no more than it may."""
     receiver, test_vector = transfer()
     with state_chain(test_vector) as server, lying(evm, **LIES[lie](evm)) as proxy:
         result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
@@ -83,6 +88,7 @@ def test_a_lie_reads_as_the_guide_says(lie: str, evm: Evm, key: Path) -> None:
 
 
 def test_a_simulation_that_knows_the_payment_reads_as_the_guide_says(evm: Evm, key: Path) -> None:
+    """Print the guide's words where the simulation claims that the call was sent, and send nothing."""
     receiver, test_vector = transfer()
 
     def refuses(document: Any) -> Any:

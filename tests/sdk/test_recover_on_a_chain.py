@@ -91,6 +91,7 @@ def recover(node: NodeProcess | Loopback, *arguments: str) -> Result:
 def test_from_the_failure_to_the_receivers_balance(
     chain: str, chain_id: int, node: NodeProcess, key: Path, tmp_path: Path
 ) -> None:
+    """Recover by the printed command, in a terminal; the receiver gets the amount, and only once."""
     name = chain.lower()
     with evm_chain(chain_id, tmp_path / "anvil.log") as evm:
         number, channel = failed_swap(node, chain)
@@ -173,6 +174,7 @@ def in_a_terminal(arguments: list[str], question: str, answer: str) -> str:
 
 
 def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
+    """Offer the payload for two epochs, then find it as given up, and report it expired after a rotation."""
     number = str(fail_a_transfer(node, "Ethereum"))
     fail_a_transfer(node, "Ethereum", receiver="0x" + "cc" * 20)
     first = recover(node, "ethereum", number, "--verbose")
@@ -217,6 +219,7 @@ def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
 def test_the_receiver_names_the_calls_that_are_not_paid_yet(
     node: NodeProcess, key: Path, tmp_path: Path
 ) -> None:
+    """List both calls to a receiver, and after the payment of one find only the other."""
     first, second = fail_a_transfer(node, "Ethereum"), fail_a_transfer(node, "Ethereum")
     several = recover(node, "ethereum", "--for", RECEIVER)
     assert several.exit_code == ExitCode.SEVERAL_CALLS
@@ -252,6 +255,7 @@ def page_of_programs(node: NodeProcess, evm: Evm) -> None:
 
 
 def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess, key: Path) -> None:
+    """Print a call for Tron's own wallets, where a key file sends nothing."""
     receiver = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
     number = fail_a_transfer(node, "Tron", "USDT", receiver)
     result = recover(node, "tron", "--for", receiver)
@@ -288,6 +292,7 @@ def failed_message(node: NodeProcess, receiver: str, budget: int) -> tuple[int, 
 
 @on_an_evm_chain
 def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_path: Path) -> None:
+    """Deliver a message that needed more gas than the engines spend."""
     with evm_chain(10_997, tmp_path / "anvil.log") as evm:
         listener = evm.deploy("Hungry")
         number, channel = failed_message(node, listener, 100_000)
@@ -312,6 +317,7 @@ def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_pa
 
 
 def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> None:
+    """Find the broadcast by channel, swap and receiver, and list two for the broker."""
     other, _ = failed_swap(node, "Ethereum", receiver="0x" + "cc" * 20)
     number, channel = failed_swap(node, "Ethereum")
     for owner in (channel, channel.upper(), "2", RECEIVER):
@@ -324,6 +330,7 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
 
 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
+    """Say why a swap, a channel and an account have no failed call."""
     fail_a_transfer(node, "Ethereum")
     cases = {
         "9": "there is no swap 9: the State Chain's last number is 1",
@@ -336,6 +343,7 @@ def test_who_has_no_failed_call(node: NodeProcess) -> None:
 
 
 def test_what_a_node_has_forgotten_an_archive_node_or_the_swap_service_knows(node: NodeProcess) -> None:
+    """Demand an archive for pruned events, and find the call by an archive or by the swap service."""
     number, channel = failed_swap(node, "Ethereum")
     for _ in range(3):
         node.call("dev_newBlock")

@@ -27,12 +27,14 @@ RECEIVER = "0x00000000000000000000000000000000000000bb"
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a development chain with a broker."""
     require_py_evm()
     with node_with_broker(tmp_path_factory.mktemp("node")) as running:
         yield running
 
 
 def recover(node: NodeProcess, evm: RunningEvm, chain: str, number: int, *flags: str) -> Result:
+    """Run `cfnode recover` for a broadcast on a local EVM chain."""
     services = (
         "--network=dev",
         f"--node={node.url}",
@@ -44,6 +46,7 @@ def recover(node: NodeProcess, evm: RunningEvm, chain: str, number: int, *flags:
 
 
 def tokens(evm: RunningEvm, symbol: str, account: str) -> int:
+    """Return an account's balance of a token."""
     data = selector("balanceOf(address)") + bytes.fromhex(account[2:]).rjust(32, b"\0")
     call = {"to": evm.started["tokens"][symbol], "data": "0x" + data.hex()}
     return int(evm.call("eth_call", call, "latest"), 16)
@@ -53,6 +56,7 @@ def tokens(evm: RunningEvm, symbol: str, account: str) -> int:
 def test_a_failed_transfer_is_paid_to_the_wei(
     node: NodeProcess, chain: str, symbol: str, tmp_path: Path
 ) -> None:
+    """Pay exactly the amount of the payload in a coin or a token, and only once."""
     number = fail_a_transfer(node, chain, symbol, RECEIVER)
     with running_evm(tmp_path, node.url, f"--chain={chain}") as evm:
 
@@ -71,6 +75,7 @@ def test_a_failed_transfer_is_paid_to_the_wei(
 
 
 def test_the_key_manager_follows_the_development_chains_keys(node: NodeProcess, tmp_path: Path) -> None:
+    """Follow a rotation with the local key manager, and pay by a call with the new key's signature."""
     number = fail_a_transfer(node, "Ethereum", "ETH", RECEIVER)
     with running_evm(tmp_path, node.url) as evm:
         assert recover(node, evm, "ethereum", number).exit_code == 0
@@ -88,6 +93,7 @@ def test_the_key_manager_follows_the_development_chains_keys(node: NodeProcess, 
 
 
 def test_a_kept_key_refuses_the_next_ones_calls(node: NodeProcess, tmp_path: Path) -> None:
+    """Refuse the next key's call where the local key manager keeps the first key."""
     number = fail_a_transfer(node, "Ethereum", "ETH", RECEIVER)
     with running_evm(tmp_path, node.url, "--keep-key") as evm:
         assert recover(node, evm, "ethereum", number).exit_code == 0

@@ -54,6 +54,7 @@ def test_a_block_that_is_not_the_receipts(evm: Evm, key: Path) -> None:
 
 
 def test_a_key_manager_that_has_not_accepted_the_signature(evm: Evm, key: Path) -> None:
+    """Say "Done" only once the key manager has accepted the signature, though the receipt says success."""
     receiver, test_vector = transfer()
 
     def unused(result: Any) -> Any:
@@ -80,6 +81,7 @@ def test_the_receipt_is_asked_for_once_more_when_the_time_is_over(evm: Evm, key:
 
 
 def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
+    """Say that the receiver forwarded the money where its balance did not grow."""
     receiver = "0x" + "77" * 20
     evm.call("anvil_setCode", receiver, FORWARDS)
     with state_chain(offered(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), ETHER)))) as server:
@@ -109,6 +111,7 @@ def test_a_receiver_that_sends_the_call_itself(evm: Evm, key: Path) -> None:
 def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
     rise: int | None, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Say that a batch's receiver was paid only where its balance grew in that block."""
     single = payload_of(vector("native-ethereum-even-key"))
     transfer = TransferParams(NATIVE_TOKEN, raw(USER), ETHER // 2)
     batch = replace(single, function="allBatch", transfer=transfer, transfers=(transfer,), is_chosen=True)
@@ -122,6 +125,7 @@ def test_a_receiver_of_a_batch_is_paid_only_if_its_balance_has_grown(
 
 
 def test_of_a_whole_batch_nobody_is_said_to_be_paid(capsys: pytest.CaptureFixture[str]) -> None:
+    """Say of a whole batch that it is in a block, since any receiver may have rejected its transfer."""
     single = payload_of(vector("native-ethereum-even-key"))
     transfers = tuple(TransferParams(NATIVE_TOKEN, bytes([number]) * 20, ETHER) for number in (1, 2))
     batch = replace(single, function="allBatch", transfer=transfers[0], transfers=transfers)

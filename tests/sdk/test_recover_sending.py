@@ -23,19 +23,23 @@ CHECKED_VAULT = checksum_address(raw(VAULT))
 
 
 def no_batches(document: Any) -> Answer:
+    """Refuse any batch of calls."""
     return error(-32600, "batches are not served") if isinstance(document, list) else None
 
 
 def batches_of_three(document: Any) -> Answer:
+    """Refuse batches of more than three calls."""
     return error(-32600, "too many") if isinstance(document, list) and len(document) > 3 else None
 
 
 def no_tips(document: Any) -> Answer:
+    """Refuse to propose a tip."""
     is_tip = "eth_maxPriorityFeePerGas" in json.dumps(document)
     return error(-32601, "the method does not exist") if is_tip else None
 
 
 def only_latest(document: Any) -> Answer:
+    """Refuse to answer about the pending state."""
     return error(-32000, "pending state is not available") if '"pending"' in json.dumps(document) else None
 
 
@@ -43,6 +47,7 @@ def only_latest(document: Any) -> Answer:
 def test_one_payment_through_a_provider_that_leaves_something_out(
     refuses: Callable[[Any], Answer], evm: Evm, key: Path
 ) -> None:
+    """Pay through a provider that leaves something out, by calls one at a time."""
     receiver, test_vector = transfer()
     with state_chain(test_vector) as server, provider(evm, refuses) as proxy:
         done = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
@@ -53,6 +58,8 @@ def test_one_payment_through_a_provider_that_leaves_something_out(
 
 
 def test_an_error_of_a_provider_names_the_method_and_the_host(evm: Evm, key: Path) -> None:
+    """Name method and host of a provider's error, without the secret in its path."""
+
     def tired(document: Any) -> Answer:
         return error(-32005, "limit exceeded") if document["method"] == "eth_getCode" else None
 
@@ -63,6 +70,8 @@ def test_an_error_of_a_provider_names_the_method_and_the_host(evm: Evm, key: Pat
 
 
 def test_a_provider_that_does_not_simulate_proves_nothing_about_the_call(evm: Evm) -> None:
+    """Report a provider that refuses the simulation, and do not take that for the contract's refusal."""
+
     def tired(document: Any) -> Answer:
         is_simulation = document["method"] == "eth_call" and document["params"][0]["to"] == CHECKED_VAULT
         is_view = len(document["params"][0]["data"]) < 200 if is_simulation else True
@@ -79,6 +88,7 @@ def test_a_provider_that_does_not_simulate_proves_nothing_about_the_call(evm: Ev
 
 @pytest.mark.parametrize("answer", [None, error(-32603, "internal error"), error(-32000, "already known")])
 def test_an_answer_of_the_send_that_is_lost(answer: Answer, evm: Evm, key: Path) -> None:
+    """Look for the transaction after a lost answer instead of sending it again."""
     receiver, test_vector = transfer()
     lost = answer and {"jsonrpc": "2.0", "id": None} | answer
     with state_chain(test_vector) as server, provider(evm, nothing, lambda _: lost) as proxy:
@@ -93,6 +103,8 @@ def test_an_answer_of_the_send_that_is_lost(answer: Answer, evm: Evm, key: Path)
 
 
 def test_a_send_that_is_refused_keeps_its_hash(evm: Evm, key: Path) -> None:
+    """Report the hash of a transaction whose sending was refused: it may have gone out nevertheless."""
+
     def closed(document: Any) -> Answer:
         return error(-32000, "closed") if document["method"] == "eth_sendRawTransaction" else None
 
@@ -157,6 +169,7 @@ def held(evm: Evm) -> Iterator[None]:
 def test_a_transaction_that_waits_is_named_and_replaced_only_on_request(
     evm: Evm, key: Path, held: None
 ) -> None:
+    """Name the waiting payment, and replace it under its nonce with fees a tenth higher on request only."""
     receiver, test_vector = transfer()
     with state_chain(test_vector) as server:
         send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", "--timeout=1")
@@ -194,6 +207,7 @@ def test_a_send_without_an_answer_may_have_been_one(evm: Evm, key: Path, held: N
 
 
 def test_another_transaction_of_the_sender_is_not_replaced(evm: Evm, key: Path, held: None) -> None:
+    """Leave another transaction of the sender alone that holds the nonce, even with --replace."""
     waiting = evm.call("eth_sendTransaction", {"from": USER, "to": DEPLOYER, "value": "0x1"})
     receiver, test_vector = transfer()
     with state_chain(test_vector) as server:
@@ -207,6 +221,7 @@ def test_another_transaction_of_the_sender_is_not_replaced(evm: Evm, key: Path, 
 
 
 def test_a_message_that_needs_more_gas_than_its_limit(evm: Evm, key: Path) -> None:
+    """Send a third more gas than estimated where a message needs more than its limit."""
     hungry = evm.deploy("Hungry")
     with state_chain(message(hungry, 100)) as server:
         document = report(recover(server, "--unsigned", "--json"))
@@ -238,6 +253,7 @@ def test_a_limit_between_the_need_and_what_is_sent_is_no_obstacle(evm: Evm, key:
 
 
 def test_a_message_to_an_address_without_a_contract(evm: Evm, key: Path) -> None:
+    """Refuse a message to an address without a contract, which could not receive it."""
     receiver = "0x" + "99" * 20
     with state_chain(message(receiver, 7)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
@@ -246,6 +262,7 @@ def test_a_message_to_an_address_without_a_contract(evm: Evm, key: Path) -> None
 
 
 def test_a_message_that_stays_below_its_limit_gets_all_of_it(evm: Evm, key: Path) -> None:
+    """Send the message's whole limit where it needs less."""
     listener = evm.deploy("Listener")
     with state_chain(message(listener, 7)) as server:
         dry = recover(server, "--eth-rpc", evm.url, "--dry-run", "--from", USER, "--json")
@@ -256,6 +273,7 @@ def test_a_message_that_stays_below_its_limit_gets_all_of_it(evm: Evm, key: Path
 
 
 def test_a_vault_that_is_too_poor_for_a_message_or_a_token(evm: Evm, key: Path) -> None:
+    """Say what the vault holds where it has too little of a coin or a token."""
     send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
     listener, coin = evm.deploy("Listener"), evm.deploy("Coin")
     with state_chain(message(listener, 500 * ETHER)) as server:
@@ -272,6 +290,7 @@ def test_a_vault_that_is_too_poor_for_a_message_or_a_token(evm: Evm, key: Path) 
 
 
 def test_a_payload_that_was_altered(evm: Evm, key: Path) -> None:
+    """Say that the payload was altered, which no rotation explains."""
     _, test_vector = transfer()
     data = test_vector["rpc_result"]["data"]
     altered = test_vector | {"rpc_result": test_vector["rpc_result"] | {"data": data[:-4] + "beef"}}
@@ -283,5 +302,6 @@ def test_a_payload_that_was_altered(evm: Evm, key: Path) -> None:
 
 
 def test_without_an_evm_node_it_may_be_paid_already() -> None:
+    """Say that only an EVM node can tell whether the call was paid already."""
     with state_chain(transfer()[1]) as server:
         ended(recover(server), ExitCode.OK, "cannot check whether the call was already sent and paid")

@@ -46,6 +46,7 @@ class SignedAgain:
         self.node = LifeNode(self.life)
 
     def aborted(self) -> list[Payload]:
+        """Return the batches of an EVM chain that were aborted."""
         vaults = Vaults(self.life)
         return [
             transaction
@@ -65,21 +66,26 @@ class SignedAgain:
         return address_text(*channel.address)
 
     def stored(self, item: str) -> Any:
+        """Return a stored value of the batch's broadcaster."""
         return self.life.world.stored(f"{self.batch.chain}Broadcaster", item)
 
 
 @pytest.fixture(scope="module")
 def unsent() -> SignedAgain:
+    """Return a life whose batch was signed again and is not sent."""
     return SignedAgain(is_sent=False)
 
 
 @pytest.fixture(scope="module")
 def sent() -> SignedAgain:
+    """Return a life whose batch was signed again and is being sent."""
     return SignedAgain(is_sent=True)
 
 
 @pytest.fixture
 def chain(sent: SignedAgain) -> Iterator[Loopback]:
+    """Yield a node that answers by the life whose batch is being sent."""
+
     def handle(request: Request) -> bytes:
         answers: list[Any] = [sent.node._reply(call) for call in request.calls]
         is_one = isinstance(json.loads(request.body), dict)
@@ -90,6 +96,7 @@ def chain(sent: SignedAgain) -> Iterator[Loopback]:
 
 
 def test_one_that_is_not_sent_is_found_by_its_receiver(unsent: SignedAgain) -> None:
+    """Find the batch with its newest signature by its receiver."""
     node, batch = unsent.node, unsent.batch
     calls = node.run(FindCandidates(batch.recipient_text, batch.chain), node.session()).calls
     (newest,) = [call for call in Vaults(unsent.life).open() if call.nonce == batch.nonce][-1:]
@@ -101,6 +108,7 @@ def test_one_that_is_not_sent_is_found_by_its_receiver(unsent: SignedAgain) -> N
 def test_a_node_that_lists_no_keys_is_said_not_to_show_it(
     unsent: SignedAgain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Say that a node without lists of keys was not searched whole, and what else to do."""
     node, batch = unsent.node, unsent.batch
     monkeypatch.setattr(node, "_keys", lambda *_: None)
     with pytest.raises(NoSuchCall) as caught:
@@ -111,6 +119,7 @@ def test_a_node_that_lists_no_keys_is_said_not_to_show_it(
 
 
 def test_one_that_an_authority_has_is_on_its_way_for_its_receiver(sent: SignedAgain) -> None:
+    """Say that the payout is on its way, with its broadcast, instead of offering a call."""
     node, batch = sent.node, sent.batch
     with pytest.raises(NoSuchCall) as caught:
         node.run(FindCandidates(batch.recipient_text, batch.chain), node.session())
@@ -120,6 +129,7 @@ def test_one_that_an_authority_has_is_on_its_way_for_its_receiver(sent: SignedAg
 
 
 def test_one_that_an_authority_has_is_printed_as_on_its_way(sent: SignedAgain, chain: Loopback) -> None:
+    """Print the call with the advice that sending it would cost gas and pay no one twice."""
     outcome = recover(chain, sent.batch)
     assert outcome.exit_code == ExitCode.OK, outcome.output
     lines = " ".join(outcome.output.split())
@@ -129,11 +139,13 @@ def test_one_that_an_authority_has_is_printed_as_on_its_way(sent: SignedAgain, c
 
 
 def recover(server: Loopback, batch: Payload, *arguments: str) -> Result:
+    """Run `cfnode recover` for a batch."""
     line = ["recover", batch.chain.lower(), str(batch.broadcast_id), "--node", server.url, *arguments]
     return CliRunner().invoke(cli, line)
 
 
 def test_one_that_an_authority_has_is_not_sent_without_a_question(sent: SignedAgain) -> None:
+    """Send nothing of a payout on its way unless a person agrees."""
     failed = sent.node.run(FetchKeys(sent.batch), sent.node.session())
     work = Recovery(None, None, True, 1.0, {})  # type: ignore[arg-type]  # nothing is asked
     work.failed = failed

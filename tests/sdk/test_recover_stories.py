@@ -46,6 +46,7 @@ NUMBERS = count(0xF00D)
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a development chain with a broker."""
     require_anvil()
     require_eth_account()
     with node_with_broker(tmp_path_factory.mktemp("node")) as running:
@@ -170,6 +171,7 @@ def address() -> str:
 
 
 def recover(node: NodeProcess, name: str, *arguments: str) -> Result:
+    """Run `cfnode recover --for` a name."""
     return ran(node, "--for", name, *arguments)
 
 
@@ -180,6 +182,7 @@ def ran(node: NodeProcess, *arguments: str) -> Result:
 
 
 def balance(evm: Evm, token: str | None, account: str) -> int:
+    """Return an account's balance of the coin or of a token."""
     if token is None:
         return evm.balance(account)
     call = "0x" + keccak_256(b"balanceOf(address)")[:4].hex() + raw(account).hex().rjust(64, "0")
@@ -198,6 +201,7 @@ def stock(evm: Evm, vault: bytes, token: str) -> None:
 def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     chain: str, kind: str, node: NodeProcess, evm_of: Callable[[str], Evm], key: Path
 ) -> None:
+    """Find a payout of each kind by each of its names, one payload for all, and pay it exactly."""
     evm = evm_of(chain)
     story = Teller(node, chain, evm).tell(kind)
     payloads = {}

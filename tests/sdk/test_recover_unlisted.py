@@ -29,10 +29,12 @@ DEPOSIT = "0x" + "d1" * 32
 
 
 def receivers(count: int) -> list[str]:
+    """Return addresses that nothing was paid to."""
     return [f"0x{next(NONCES):040x}" for _ in range(count)]
 
 
 def spelled(address: str) -> str:
+    """Return an address with its checksum."""
     return checksum_address(raw(address))
 
 
@@ -73,12 +75,14 @@ def forgetful_chain(chain: str, test_vector: dict[str, Any], swap: dict[str, Any
 
 
 def recover(url: str, *arguments: str, owner: str = DEPOSIT) -> Result:
+    """Run `cfnode recover --for` a deposit's transaction with one server as node and swap service."""
     line = ["recover", "--for", owner, "--node", url, "--backend", url, *arguments]
     return CliRunner().invoke(cli, line)
 
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum", "Bsc"])
 def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path) -> None:
+    """Name all receivers of an aborted batch, pay each exactly, and only once."""
     a, b, c = receivers(3)
     paid = {a: 3 * ETHER, b: 2 * ETHER, c: ETHER}
     call = all_batch([], [], [TransferParams(NATIVE_TOKEN, raw(to), amount) for to, amount in paid.items()])
@@ -181,6 +185,7 @@ def test_a_transfer_of_a_batch_is_simulated_as_the_vault_makes_it(
 
 
 def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
+    """Pay a failed transfer on BSC to the wei."""
     (receiver,) = receivers(1)
     test_vector = offered(fallback(TransferParams(NATIVE_TOKEN, raw(receiver), 1_438_296_932_694_476_996)))
     with forgetful_chain(
@@ -193,6 +198,7 @@ def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
 
 
 def changed(call: VaultCall) -> dict[str, Any]:
+    """Return an offer whose last digit was changed."""
     test_vector = offered(call)
     data = test_vector["rpc_result"]["data"]
     return test_vector | {

@@ -51,6 +51,7 @@ from tests.support.sdk.providers import offered
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
+    """Read transfer, nonce and hash of an accepted payload, and its key and key manager as the only ones."""
     test_vector = vector(name)
     inputs, payload = test_vector["inputs"], payload_of(test_vector)
     assert payload.function == "transferFallback"
@@ -68,6 +69,7 @@ def test_a_payload_that_the_contracts_have_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_users_transaction_to_the_byte(name: str) -> None:
+    """Sign the transaction of the vectors byte for byte, and hide the key from repr."""
     require_eth_account()
     test_vector = vector(name)
     wanted, payload = test_vector["user_tx"], payload_of(test_vector)
@@ -90,6 +92,7 @@ def test_the_users_transaction_to_the_byte(name: str) -> None:
 
 
 def test_every_flipped_bit_breaks_payload_or_signature() -> None:
+    """Break payload or signature by flipping any fifth bit."""
     test_vector = vector(NAMES[0])
     manager, key = raw(test_vector["inputs"]["key_manager"]), raw(test_vector["agg_key"]["compressed"])
     data = raw(test_vector["rpc_result"]["data"])
@@ -104,6 +107,7 @@ def test_every_flipped_bit_breaks_payload_or_signature() -> None:
 @settings(max_examples=80)
 @given(st.binary(max_size=600))
 def test_no_data_makes_the_reader_raise_anything_else(data: bytes) -> None:
+    """Raise nothing but BadPayload for any data."""
     for selector in (b"", raw("b267e7f6"), raw("5293178e")):
         document = {"chain_id": 1, "contract": "0x" + "11" * 20, "data": (selector + data).hex()}
         with suppress(BadPayload):
@@ -122,11 +126,13 @@ def test_no_data_makes_the_reader_raise_anything_else(data: bytes) -> None:
     ],
 )
 def test_an_answer_that_is_no_payload(change: dict[str, Any]) -> None:
+    """Refuse an answer with a member that is missing, malformed or of an unknown call."""
     with pytest.raises(BadPayload, match="is malformed"):
         read_payload("Ethereum", 1, vector(NAMES[0])["rpc_result"] | change, None)
 
 
 def message_payload() -> dict[str, Any]:
+    """Return the payload of a message that was never delivered."""
     call = execute_x_swap_and_call(
         TransferParams(NATIVE_TOKEN, b"\x22" * 20, 10**17), 3, b"tb1q", b"\xde\xad\xc0\xde"
     )
@@ -144,6 +150,7 @@ def message_payload() -> dict[str, Any]:
 
 
 def test_a_message_that_was_never_delivered() -> None:
+    """Read and explain a message with its source, its limit of gas and its signature."""
     payload = read_payload("Ethereum", 4, message_payload(), None)
     assert payload.function == "executexSwapAndCall"
     assert (payload.message, payload.source_chain, payload.source_address) == (
@@ -159,6 +166,7 @@ def test_a_message_that_was_never_delivered() -> None:
 
 
 def test_a_payload_on_tron_in_the_form_of_its_wallets() -> None:
+    """Write contract, function and parameter as Tron's wallets take them."""
     test_vector = vector(NAMES[1])
     text = "transferFallback((uint256,uint256,address),(address,address,uint256))"
     document = {
@@ -180,6 +188,7 @@ def test_a_payload_on_tron_in_the_form_of_its_wallets() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_call_on_offer(name: str) -> None:
+    """Explain a call on offer: amount, receiver, vault, deadline, as text and as JSON."""
     test_vector = vector(name)
     chain = chain_of(test_vector)
     failed = node(test_vector, offered=True, now=entries((3, 6), (7, 6))).run(
@@ -207,6 +216,7 @@ def test_a_call_on_offer(name: str) -> None:
 
 
 def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike() -> None:
+    """Name all receivers of a batch alike, or the searched one first and the others after it."""
     receivers = [bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3)]
     call = all_batch(
         [],
@@ -240,6 +250,7 @@ def test_a_batch_of_which_no_transfer_was_searched_for_names_its_receivers_alike
 
 
 def test_a_call_in_its_second_epoch() -> None:
+    """Name the end of the running epoch as the deadline in the call's second one."""
     test_vector = vector(NAMES[0])
     failed = node(test_vector, offered=True, now=entries((7, 5))).run(
         FetchFailedCall("Ethereum", 7), session()
@@ -248,6 +259,7 @@ def test_a_call_in_its_second_epoch() -> None:
 
 
 def test_a_payload_that_was_altered_is_not_one_of_a_rotated_key() -> None:
+    """Tell an altered payload from one whose key was rotated."""
     test_vector = vector(NAMES[0])
     data = test_vector["rpc_result"]["data"]
     altered = test_vector | {"rpc_result": test_vector["rpc_result"] | {"data": data[:-2] + "01"}}
@@ -275,17 +287,20 @@ def test_a_payload_that_was_altered_is_not_one_of_a_rotated_key() -> None:
 def test_nothing_on_offer(
     number: int, now: str | None, before: str | None, kind: type[RecoveryError], words: str
 ) -> None:
+    """Tell a number that is too high from a call that expired and from one that is being signed."""
     script = node(vector(NAMES[0]), offered=False, now=now, before=before)
     with pytest.raises(kind, match=words):
         script.run(FetchFailedCall("ethereum", number), session())
 
 
 def test_a_chain_without_failed_calls() -> None:
+    """Refuse Bitcoin, whose payouts no vault makes."""
     with pytest.raises(NoSuchCall, match="not on 'Bitcoin'"):
         Script().run(FetchFailedCall("Bitcoin", 1), session())
 
 
 def test_keys_in_files(tmp_path: Path) -> None:
+    """Open a key in hexadecimal or a keystore, and name what is wrong with any other file."""
     account = require_eth_account().Account
     secret = raw(vector(NAMES[0])["user_tx"]["user_key"])
     plain, store, junk = tmp_path / "key", tmp_path / "keystore.json", tmp_path / "junk"

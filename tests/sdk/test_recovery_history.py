@@ -60,6 +60,7 @@ CASES: dict[str, tuple[tuple[Named, ...], dict[int, list[int]]]] = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("backwards", [False, True])
 def test_each_swap_has_its_own_calls(name: str, backwards: bool) -> None:
+    """Give each swap its own failed calls, whichever way the events are read, or the reason for none."""
     events, wanted = CASES[name]
     history = History()
     for block, pallet, event, fields in sorted(events, key=lambda entry: entry[0], reverse=backwards):
@@ -74,6 +75,7 @@ def test_each_swap_has_its_own_calls(name: str, backwards: bool) -> None:
 
 
 def events_of(*events: Named) -> Findings:
+    """Return the findings of some events."""
     history = History()
     for block, pallet, event, fields in events:
         history.receive(block, [[(pallet, event, fields)]])
@@ -100,6 +102,7 @@ THREE = all_batch(
 
 
 def test_an_aborted_batch_is_itself_the_call() -> None:
+    """Offer the newest signed batch itself, with all its transfers, deployments and fetches."""
     older = signed(4, 1, THREE, 8)
     findings = events_of(*TWO[:1], *TWO[2:4], older, signed(5, 1, THREE), aborted(6, 1)).find(Swap("1", 1))
     (payment,) = findings.payments
@@ -113,6 +116,7 @@ def test_an_aborted_batch_is_itself_the_call() -> None:
 
 
 def test_an_aborted_batch_that_does_not_pay_the_receiver_is_no_call() -> None:
+    """Offer no batch that pays another receiver."""
     other = all_batch([], [], [TransferParams(NATIVE_TOKEN, OTHER, AMOUNT)])
     findings = events_of(*TWO[:1], *TWO[2:4], signed(5, 1, other), aborted(6, 1)).find(Swap("1", 1))
     (payment,) = findings.payments
@@ -120,12 +124,14 @@ def test_an_aborted_batch_that_does_not_pay_the_receiver_is_no_call() -> None:
 
 
 def test_a_batch_that_succeeded_after_all_is_no_call() -> None:
+    """Offer no batch that succeeded after it was aborted."""
     events = (*TWO[:1], *TWO[2:4], signed(5, 1, THREE), aborted(6, 1), success(7, 1))
     findings = events_of(*events).find(Swap("1", 1))
     assert (findings.payments, "went through" in findings.reason) == ((), True)
 
 
 def test_a_batch_names_all_of_its_failures() -> None:
+    """Find all failed calls of one batch."""
     history = History()
     for block, pallet, event, fields in (*ONE_BATCH, success(5, 1), fallback(5, 3), fallback(5, 4, amount=5)):
         history.receive(block, [[(pallet, event, fields)]])
@@ -159,6 +165,7 @@ TRON_REFUND = (
 
 
 def test_who_deposited_to_an_address_is_not_paid_there() -> None:
+    """Take the refund's receiver from the request, and not the deposit address."""
     (payment,) = events_of(*TRON_REFUND).find(Swap("1", 1)).payments
     assert (payment.recipient, payment.signed) == (RECEIVER, None)
 
@@ -183,6 +190,7 @@ def test_a_call_on_tron_is_read_with_the_id_of_its_chain(chain_id: int | None) -
 
 
 def test_a_call_is_found_by_its_own_number() -> None:
+    """Find a call or a message by its own number, with its state."""
     events = (*TWO, success(5, 1), fallback(5, 3), success(6, 2), fallback(6, 4, OTHER))
     for number, receiver in ((3, RECEIVER), (4, OTHER)):
         (payment,) = events_of(*events).find(Batch("call", "Ethereum", number)).payments

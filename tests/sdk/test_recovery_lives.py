@@ -76,10 +76,12 @@ def _addresses(value: object) -> Iterator[tuple[str, bytes]]:
 
 
 def transfers(payload: Payload) -> tuple[TransferParams, ...]:
+    """Return all transfers of a payload."""
     return payload.transfers or (payload.transfer,)
 
 
 def pays(payload: Payload, wanted: Paid) -> bool:
+    """Return whether a payload pays a receiver an amount on a chain."""
     return any(
         (payload.chain, transfer.recipient, transfer.amount) == wanted for transfer in transfers(payload)
     )
@@ -190,6 +192,7 @@ def _is_of(failed: FailedPayout, paid: Paid) -> bool:
 
 
 def test_the_lives_have_what_may_happen_to_a_payout() -> None:
+    """Play lives in which each wanted event occurs, so that the test above covers it."""
     happened = set[str]()
     for seed in WITH_ALL:
         life = PayoutsOfLife(seed, rotates_always=seed % 2 == 0)

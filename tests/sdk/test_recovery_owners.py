@@ -15,6 +15,7 @@ DEPOSIT = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 
 
 def opening(block: int, number: int, address: str = DEPOSIT) -> Named:
+    """Return the opening of a channel."""
     fields = {"source_asset": "Btc", "channel_id": number, "deposit_address": ("Btc", address.encode())}
     return block, SWAPPING, "SwapDepositAddressReady", fields
 
@@ -34,6 +35,7 @@ def failed(block: int, swap: int, call: int) -> tuple[Named, ...]:
 
 
 def broadcasts_of(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -> list[int | None]:
+    """Return the broadcasts of the payments that an owner has."""
     history = History()
     for block, pallet, event, fields in sorted(events, key=lambda entry: entry[0], reverse=backwards):
         history.receive(block, [[(pallet, event, fields)]])
@@ -43,6 +45,7 @@ def broadcasts_of(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("text", [DEPOSIT, DEPOSIT.upper()])
 def test_a_deposit_address_is_found_in_any_spelling(text: str, backwards: bool) -> None:
+    """Find a deposit address of Bitcoin in either case, however it was stored."""
     events = (opening(1, 7), from_channel(2, 1, 7), *failed(3, 1, 9))
     owner = read_owner(text)
     assert isinstance(owner, Address)
@@ -59,6 +62,7 @@ def test_an_address_is_repeated_with_its_checksum() -> None:
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_each_opening_of_a_number_has_its_own_payments(backwards: bool) -> None:
+    """Give payments to the opening before them, of three openings of one number."""
     events = (
         *(opening(1, 7), from_channel(2, 1, 7), *failed(3, 1, 11)),
         *(opening(10, 7), from_channel(12, 2, 7), *failed(13, 2, 12)),
@@ -71,6 +75,7 @@ def test_each_opening_of_a_number_has_its_own_payments(backwards: bool) -> None:
 
 
 def test_a_liquidity_providers_opening_ends_a_channel() -> None:
+    """Give nothing to a channel whose number a provider's channel took over."""
     fields = {"asset": "Btc", "channel_id": 7, "deposit_address": ("Btc", DEPOSIT.encode())}
     events = (
         opening(1, 7),

@@ -55,12 +55,16 @@ class WithoutPallets:
     """The types of a runtime that has no pallet of deposits."""
 
     def storage_key(self, *_: Any) -> bytes:
+        """Raise the error of a runtime without the pallet."""
         raise NotInMetadataError("none")
 
 
 class Ask:
+    """Call that asks only which blocks to read."""
+
     @staticmethod
     def steps(on: ClientSession) -> Any:
+        """Return the steps of the search's range."""
         return blocks_to_read(on, "http://node.test")
 
 
@@ -84,11 +88,13 @@ class Ask:
 def test_a_search_goes_back_to_the_beginning_of_the_last_epoch(
     best: int, starts: list[int], oldest: int, wanted: int
 ) -> None:
+    """Go back to the start of the previous epoch, plus the time in which a payout is sent."""
     first_block = Epochs(best, starts, oldest).run(Ask, session())  # type: ignore[arg-type]
     assert first_block == wanted + MAX_SENDING
 
 
 def test_what_was_searched_is_said_from_where_to_where() -> None:
+    """Name the blocks that were searched, and do not claim that nothing failed before them."""
     best, began = 3_000, 1_500
     on, script = long_search()
     with pytest.raises(NoSuchCall) as caught:
@@ -101,6 +107,7 @@ def test_what_was_searched_is_said_from_where_to_where() -> None:
 
 
 def test_a_transaction_that_no_block_has_may_be_one_of_the_payouts_chain() -> None:
+    """Suggest a node of the payout's chain for a transaction that no block names."""
     on, script = long_search(backend_url="http://node.test/swaps")
     name = "0x" + "ab" * 32
     script.pages = {f"/swaps/v2/swaps/{name}": (404, {"message": "no such swap"})}
@@ -110,12 +117,14 @@ def test_a_transaction_that_no_block_has_may_be_one_of_the_payouts_chain() -> No
 
 
 def long_search(**options: Any) -> tuple[ClientSession, Epochs]:
+    """Return a session and a chain of four epochs without events."""
     on, script = session(**options), Epochs(3_000, [1, 1_000, 1_500, 2_700])
     on.metadata["http://node.test", 1] = WithoutPallets()  # type: ignore[assignment]  # no block has events
     return on, script
 
 
 def test_a_search_says_how_far_it_is() -> None:
+    """Report each part of the search in growing order, up to its whole."""
     on, script = long_search()
     parts: list[Progress] = []
     with pytest.raises(NoSuchCall):
@@ -131,6 +140,7 @@ def test_a_search_says_how_far_it_is() -> None:
 def test_a_bar_is_on_standard_error_of_a_terminal_only(
     place: str, has_bar: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Draw a bar on a terminal's standard error, and print nothing to a pipe."""
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     for name, value in PLACES[place].items():
         monkeypatch.setenv(name, value)
@@ -144,6 +154,7 @@ def test_a_bar_is_on_standard_error_of_a_terminal_only(
 
 
 def test_a_connection_that_is_lost_says_where_the_search_stopped() -> None:
+    """Say in the error of a lost connection which blocks had been read."""
     on, script = long_search()
     parts: list[Progress] = []
     steps = FindCandidates(ADDRESS, progress=parts.append).steps(on)
@@ -155,6 +166,8 @@ def test_a_connection_that_is_lost_says_where_the_search_stopped() -> None:
 
 
 def test_an_interrupted_search_says_where_it_stopped() -> None:
+    """Say after Ctrl-C which blocks had been read, in either search."""
+
     class Interrupted:
         def call(self, search: FindCandidates | FindCallsOfBatch) -> None:
             assert search.progress is not None

@@ -16,6 +16,7 @@ from tests.support.loops import LOOPS, Run
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """Yield a development chain that adds blocks on request."""
     with running_node(tmp_path_factory.mktemp("heads"), "--dev", "--dev-seal=instant") as running:
         yield running
 
@@ -23,6 +24,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
 @LOOPS
 @pytest.mark.parametrize("scheme", ["http://", "ws://"])
 def test_new_heads_arrive_in_order(loop: Run, node: NodeProcess, scheme: str) -> None:
+    """Yield heads one by one, by http:// as by ws://."""
     numbers: list[int] = []
 
     async def scenario() -> None:
@@ -39,6 +41,8 @@ def test_new_heads_arrive_in_order(loop: Run, node: NodeProcess, scheme: str) ->
 
 @LOOPS
 def test_a_refusal_of_the_node(loop: Run, node: NodeProcess) -> None:
+    """Raise the node's own error for an unknown subscription."""
+
     async def scenario() -> None:
         with pytest.raises(RpcCallError) as caught:
             async with subscription(node.url, "cf_subscribe_nothing"):
@@ -50,6 +54,8 @@ def test_a_refusal_of_the_node(loop: Run, node: NodeProcess) -> None:
 
 @LOOPS
 def test_an_error_of_the_caller_is_its_own(loop: Run, node: NodeProcess) -> None:
+    """Raise the caller's own error from the block of a subscription."""
+
     async def scenario() -> None:
         with pytest.raises(ZeroDivisionError):
             async with subscription(node.url, "chain_subscribeNewHeads"):
@@ -60,6 +66,8 @@ def test_an_error_of_the_caller_is_its_own(loop: Run, node: NodeProcess) -> None
 
 @LOOPS
 def test_a_subscription_without_a_server_is_unreachable(loop: Run) -> None:
+    """Raise Unreachable, safe to repeat, where nothing listens."""
+
     async def scenario() -> None:
         with pytest.raises(Unreachable) as caught:
             async with subscription(unused_url(), "chain_subscribeNewHeads"):
@@ -71,6 +79,8 @@ def test_a_subscription_without_a_server_is_unreachable(loop: Run) -> None:
 
 @LOOPS
 def test_a_server_without_websockets(loop: Run) -> None:
+    """Raise Unreachable where the server does not speak WebSocket."""
+
     def handle(request: Request) -> None:
         request.connection.sendall(page(200, b"<html>", "text/html"))
 
@@ -85,6 +95,8 @@ def test_a_server_without_websockets(loop: Run) -> None:
 
 @LOOPS
 def test_a_server_that_never_agrees(loop: Run) -> None:
+    """Raise TimedOut where the server never answers the handshake."""
+
     def handle(request: Request) -> None:
         request.release.wait(30)
 

@@ -34,6 +34,7 @@ TIME = re.compile(r"^\d\d:\d\d:\d\d  ", re.MULTILINE)
 
 
 def sample(name: str) -> Any:
+    """Return a recorded document."""
     return json.loads(shared("sdk-examples", name).read_text())
 
 
@@ -74,6 +75,7 @@ def service() -> Iterator[Loopback]:
 
 
 def swap(service: Loopback, *arguments: str, env: dict[str, str] | None = None) -> Result:
+    """Run `cfnode swap` with one server as node and swap service."""
     where = ["--network=perseverance", f"--node={service.url}", f"--backend={service.url}"]
     return CliRunner().invoke(cli, ["swap", arguments[0], *where, *arguments[1:]], env=env)
 
@@ -82,6 +84,7 @@ REQUEST = ("BTC", "ETH", "1", f"--to={EVM}", f"--refund={BTC}")
 
 
 def test_a_quote_as_a_table_and_as_json(service: Loopback) -> None:
+    """Print the quotes as a table, and as JSON the service's own document."""
     result = swap(service, "quote", "BTC", "ETH", "1")
     assert result.exit_code == 0, result.output
     for text in ("REGULAR", "REGULAR boosted", "DCA", "25.025 ETH", "4, every 2 blocks", "27 min"):
@@ -100,6 +103,7 @@ def test_a_quote_as_a_table_and_as_json(service: Loopback) -> None:
     ],
 )
 def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], boost: Any, dca: Any) -> None:
+    """Open a channel with the quote's boost or chunks, and print address, QR code and the next command."""
     broker = (f"--broker={service.url}", "--commission=15")
     result = swap(service, "request", *REQUEST, "--slippage=1.5", "--qr", *broker, *flags)
     assert result.exit_code == 0, result.output
@@ -116,6 +120,7 @@ def test_a_deposit_address_by_quote(service: Loopback, flags: tuple[str, ...], b
 
 
 def test_the_outcome_of_a_request(service: Loopback) -> None:
+    """Print expected output, least output and price after the slippage, exactly."""
     broker = f"--broker={service.url}"
     quote = sample(QUOTES)["responseBody"][0]
     price = Decimal(quote["estimatedPrice"]) * Decimal("0.985")
@@ -135,6 +140,7 @@ def test_the_outcome_of_a_request(service: Loopback) -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_addresses_and_commands_are_whole_at_every_width(place: str, service: Loopback) -> None:
+    """Print addresses, amounts and commands whole at each width."""
     broker = f"--broker={service.url}"
     opened = plain(swap(service, "request", *REQUEST, "--slippage=1.5", broker, env=PLACES[place]).stdout)
     assert "to            tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in opened
@@ -170,6 +176,7 @@ def test_addresses_are_repeated_in_one_spelling_whatever_was_typed(service: Loop
 
 
 def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
+    """Print the price that was given, and no expected output without a quote."""
     command = ("request", *REQUEST, "--min-price=24", f"--broker={service.url}")
     result = swap(service, *command)
     assert "24 ETH, before the fees" in result.stdout
@@ -195,11 +202,13 @@ def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
     ],
 )
 def test_an_error_names_the_flag(service: Loopback, arguments: tuple[str, ...], words: str) -> None:
+    """Name the flag of a wrong address, percentage or affiliate."""
     result = swap(service, "request", "BTC", "ETH", "1", *arguments)
     assert (result.exit_code, words in result.stderr) == (ExitCode.USAGE, True), result.stderr
 
 
 def test_a_limit_is_told_in_whole_units(service: Loopback) -> None:
+    """Print the chain's limit in whole coins, for a quote as for a request."""
     text = "Error: expected amount is below minimum swap amount (0.0002 BTC): give at least that\n"
     for command in (("quote", "BTC", "ETH", "0.00001"), ("request", "BTC", "ETH", "0.00001", *REQUEST[3:])):
         more = ("--slippage=1",) if command[0] == "request" else ()
@@ -208,6 +217,7 @@ def test_a_limit_is_told_in_whole_units(service: Loopback) -> None:
 
 @pytest.mark.parametrize("price", ["--min-price=24", "--slippage=1"])
 def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
+    """Send affiliates and message; refuse a message that the quote did not know."""
     affiliate = "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n"
     broker = (f"--broker={service.url}", f"--affiliate={affiliate}=7")
     result = swap(service, "request", *REQUEST, price, *broker, "--message=0xdead", "--gas-budget=9")
@@ -229,6 +239,7 @@ def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
 
 
 def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
+    """Open a channel for a price without asking for a quote."""
     broker = f"--broker={service.url}"
     result = swap(service, "request", *REQUEST, "--min-price=24", broker, "--json")
     assert result.exit_code == 0, result.output
@@ -255,6 +266,7 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
     ],
 )
 def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...]) -> None:
+    """Refuse missing, contradicting and malformed terms before a channel is asked for."""
     result = swap(service, "request", *arguments)
     assert result.exit_code == ExitCode.USAGE, result.output
     output = swap(service, "request", *arguments, "--json")
@@ -263,6 +275,7 @@ def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...])
 
 
 def test_the_status_of_a_swap(service: Loopback) -> None:
+    """Print the receipt, the failure and the refund as the guide does, and as JSON the service's document."""
     done = swap(service, "status", "COMPLETED")
     assert done.exit_code == 0, done.output
     assert done.output == RECEIPT
@@ -282,12 +295,14 @@ def test_the_status_of_a_swap(service: Loopback) -> None:
 
 
 def test_a_development_node_is_its_own_swap_service(service: Loopback) -> None:
+    """Ask a development node itself for the status."""
     line = ["swap", "status", "--network=dev", f"--node={service.url}", "COMPLETED"]
     result = CliRunner().invoke(cli, line)
     assert (result.exit_code, "COMPLETED: done" in result.output) == (0, True), result.output
 
 
 def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback) -> None:
+    """Print the recovery command below a failed payout, and none below a rejected deposit."""
     name = "FAILED_broadcast_aborted"
     where = f"--network=perseverance --node={service.url} --backend={service.url}"
     command = f"cfnode recover ethereum --for 6739624-Bitcoin-34009 {where}"
@@ -312,6 +327,7 @@ def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback
     ],
 )
 def test_a_failed_payout_without_a_call(changes: dict[str, Any], words: str) -> None:
+    """Explain why a failed payout has no call, and print no command."""
     document = sample("status-v2.json")["states"]["FAILED_broadcast_aborted"]
     egress = document["swapEgress"]
     egress["failure"] |= {name: changes[name] for name in ("mode", "reason") if name in changes}
@@ -335,6 +351,7 @@ def test_a_failed_payout_without_a_call(changes: dict[str, Any], words: str) -> 
 def test_a_failed_payout_that_a_signed_call_makes(
     chain: str, asset: str, data: str, words: str, command: str
 ) -> None:
+    """Explain how long a signed call may be sent, and print its command."""
     document = sample("status-v2.json")["states"]["FAILED_broadcast_aborted"]
     document["swapEgress"]["transactionPayload"] = {"data": data} if data else None
     payout = SwapStatus.from_json(document | {"destChain": chain, "destAsset": asset}).failed_payout
@@ -344,6 +361,7 @@ def test_a_failed_payout_that_a_signed_call_makes(
 
 
 def test_a_secret_in_an_address_is_not_printed(service: Loopback) -> None:
+    """Print URL in place of a node's address with a secret."""
     backend = f"--backend={service.url}"
     line = ["swap", "status", "--network=perseverance", f"--node={service.url}/key-of-mine", backend]
     result = CliRunner().invoke(cli, [*line, "FAILED_broadcast_aborted"])
@@ -351,6 +369,7 @@ def test_a_secret_in_an_address_is_not_printed(service: Loopback) -> None:
 
 
 def test_a_swap_that_is_unknown(service: Loopback) -> None:
+    """Say what a swap is named by where the name is unknown."""
     result = swap(service, "status", "nope")
     assert (result.exit_code, "'nope' is not a swap" in result.output) == (ExitCode.FAILURE, True)
     document = json.loads(swap(service, "status", "nope", "--json").stdout)
@@ -358,6 +377,7 @@ def test_a_swap_that_is_unknown(service: Loopback) -> None:
 
 
 def test_a_failed_deposit_has_its_time_since_the_channel(service: Loopback) -> None:
+    """Print how long a failed deposit took since the channel, and a payout since the deposit."""
     ended = swap(service, "status", "FAILED_deposit_ignored").output
     assert (
         "took                 6 min 23 s from the channel's opening to the failed deposit, chain time\n"
@@ -369,6 +389,7 @@ def test_a_failed_deposit_has_its_time_since_the_channel(service: Loopback) -> N
 
 @pytest.mark.parametrize("verb", ["status", "watch"])
 def test_a_payout_whose_chain_does_not_answer_may_have_been_recovered(service: Loopback, verb: str) -> None:
+    """Say that a recovery may have happened where the payout's chain does not answer."""
     away = "--eth-rpc=http://127.0.0.1:1"
     printed = swap(service, verb, "FAILED_broadcast_aborted", away).output
     assert "\nWhether it was recovered already is unknown: " in printed
@@ -379,6 +400,7 @@ def test_a_payout_whose_chain_does_not_answer_may_have_been_recovered(service: L
 
 
 def test_a_swap_followed_to_its_end(service: Loopback) -> None:
+    """Print each state once, with its time, up to the receipt, as the guide does."""
     result = swap(service, "watch", "walk", "--every=0.1")
     assert result.exit_code == 0, result.output
     assert len(TIME.findall(result.output)) == 6
@@ -386,6 +408,7 @@ def test_a_swap_followed_to_its_end(service: Loopback) -> None:
 
 
 def test_the_receipt_compares_the_output_with_the_quote(service: Loopback) -> None:
+    """Compare the output with the quoted one, which the printed command hands on."""
     opened = swap(service, "request", *REQUEST, "--slippage=1.5", f"--broker={service.url}").stdout
     follow = opened.splitlines()[opened.splitlines().index("Follow it:") + 1]
     assert follow.endswith("5-Bitcoin-6 --quoted=25.025")
@@ -396,18 +419,21 @@ def test_the_receipt_compares_the_output_with_the_quote(service: Loopback) -> No
 
 
 def test_a_swap_followed_by_a_program(service: Loopback) -> None:
+    """Print each state as a line of JSON."""
     result = swap(service, "watch", "walk", "--every=0.1", "--json")
     lines = [json.loads(line)["state"] for line in result.stdout.splitlines()]
     assert (lines[0], lines[-1], len(lines)) == ("WAITING", "COMPLETED", 6)
 
 
 def test_a_state_of_another_service_is_printed_as_text(service: Loopback) -> None:
+    """Print a state that the service made up as text, without its control characters."""
     result = swap(service, "watch", "hostile", "--every=0.1", env=PLACES["60 columns"])
     assert result.exit_code == 0, result.output
     assert "[/red]\N{REPLACEMENT CHARACTER}[2J" in result.stdout
 
 
 def test_a_failed_swap_ends_the_watching_with_a_failure(service: Loopback) -> None:
+    """Exit with 1 after a failed swap, and print the reason once."""
     result = swap(service, "watch", "FAILED_deposit_ignored")
     assert result.exit_code == ExitCode.FAILURE
     assert result.stderr == "Error: the swap has failed\n"
@@ -419,6 +445,7 @@ def test_a_failed_swap_ends_the_watching_with_a_failure(service: Loopback) -> No
 
 
 def test_a_payout_that_fails_after_it_was_sent_keeps_its_progress(service: Loopback) -> None:
+    """Keep the progress of a payout that failed after it was sent."""
     printed = swap(service, "watch", "failing", "--every=0.1").stdout
     assert re.findall("[●○]{6}", printed) == ["●●●●○○", "●●●●●○", "●●●●●○"]
 
@@ -426,6 +453,7 @@ def test_a_payout_that_fails_after_it_was_sent_keeps_its_progress(service: Loopb
 def test_a_swap_is_asked_for_at_the_pace_of_its_chain(
     service: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ask every six seconds, and every second on a development chain."""
     pauses: list[float] = []
     clock = SimpleNamespace(sleep=pauses.append, time_ns=time.time_ns, monotonic=time.monotonic)
     monkeypatch.setattr("cfnode.sdk.client.time", clock)
@@ -440,6 +468,8 @@ def test_a_swap_is_asked_for_at_the_pace_of_its_chain(
 def test_ctrl_c_leaves_a_swap_alone(
     as_json: bool, service: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Exit by Ctrl-C with the words that the swap itself continues."""
+
     def pressed(seconds: float) -> None:
         raise KeyboardInterrupt
 
@@ -455,12 +485,14 @@ def test_ctrl_c_leaves_a_swap_alone(
 
 
 def test_a_pipe_gets_no_qr_code(service: Loopback) -> None:
+    """Print no QR code into a pipe."""
     result = swap(service, "request", *REQUEST, "--slippage=1.5", f"--broker={service.url}")
     assert "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in result.output
     assert "▀" not in result.output
 
 
 def test_an_amount_is_counted_exactly() -> None:
+    """Convert whole coins into base units without a rounding."""
     assert amount_of(Decimal("0.5"), ASSETS["Btc"]) == 50_000_000
     assert amount_of(Decimal("1e-8"), ASSETS["Btc"]) == 1
     assert amount_of(Decimal("12345678901.123456789012345678"), ASSETS["Eth"]) == (
@@ -469,5 +501,6 @@ def test_an_amount_is_counted_exactly() -> None:
 
 
 def test_a_qr_code_is_square() -> None:
+    """Draw a code of at least fifteen lines."""
     lines = [line for line in qr_code(EVM).splitlines() if line]
     assert len(lines) >= 15

@@ -68,6 +68,7 @@ CASES = [
 
 
 def terms(kind: Kind) -> FillOrKillParams:
+    """Return conditions by price in version 1 and by slippage in version 2."""
     price: dict[str, Any] = {"min_price": "20.5"} if kind.version == 1 else {"slippage_tolerance_percent": 10}
     return FillOrKillParams(REFUND, 100, **price)
 
@@ -121,6 +122,7 @@ async def followed(sdk: Any, place: Place, channel: DepositAddress) -> tuple[lis
 
 
 def check_end(kind: Kind, place: Place, own_broker: bool, quote: Quote | None, last: SwapStatus) -> None:
+    """Assert amounts, shares, fees and parts of a swap's last status, by its kind."""
     assert last.deposit is not None and last.swap is not None and last.swap_egress is not None
     assert (last.deposit.amount, last.refund_egress, last.dest_address) == (AMOUNT, None, RECEIVER)
     assert (last.swap.dca is not None) == kind.dca
@@ -141,6 +143,7 @@ def check_end(kind: Kind, place: Place, own_broker: bool, quote: Quote | None, l
 
 @pytest.mark.parametrize(("form", "broker", "kind"), CASES)
 def test_a_swap_from_the_quote_to_the_receiver(form: Form, broker: str, kind: Kind, place: Place) -> None:
+    """Lead a swap of each kind by each client and broker through its states to the receiver."""
     own_broker = broker == "own broker"
 
     async def swap(sdk: Any) -> None:
@@ -156,6 +159,8 @@ def test_a_swap_from_the_quote_to_the_receiver(form: Form, broker: str, kind: Ki
 
 
 def test_an_affiliate_earns_its_share(place: Place) -> None:
+    """Pay the affiliate its share of the fee, to one unit."""
+
     def earned() -> int:
         balances = place.node.call("cf_free_balances", place.affiliate)
         return int(balances["Ethereum"]["USDC"], 16)
@@ -172,6 +177,7 @@ def test_an_affiliate_earns_its_share(place: Place) -> None:
 
 
 def test_a_price_that_is_not_met_is_refunded(place: Place) -> None:
+    """Refund a swap whose price no pool gives, less the fee."""
     with SwapSDK(place.options("swap service")) as sdk:
         asked = FillOrKillParams(REFUND, 2, min_price="1000")
         channel = sdk.request_deposit_address(*PAIR, RECEIVER, AMOUNT, asked)
@@ -187,6 +193,8 @@ def test_a_price_that_is_not_met_is_refunded(place: Place) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_facts_are_those_of_the_node(form: Form, place: Place) -> None:
+    """Give limits, chains, assets, fees and boost pools as the node states them."""
+
     async def ask(sdk: Any) -> None:
         limits = await sdk.get_swap_limits()
         stated = place.node.call("cf_ingress_egress_environment")["minimum_deposit_amounts"]

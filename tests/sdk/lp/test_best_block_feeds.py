@@ -56,6 +56,7 @@ def next_with(process: subprocess.Popen[str], tick: int) -> dict[str, Any]:
 
 @pytest.mark.world
 def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
+    """Print the order book at each block, over a restart, until Ctrl-C ends it without a traceback."""
     base = f"--base-path={tmp_path}/base"
     with market(tmp_path) as place, live_lines(place, tmp_path, "book", "ETH", "--live") as lines:
         tick, port = place.tick() + 300, place.node.url.rpartition(":")[2]
@@ -88,6 +89,7 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
 
 @pytest.mark.world
 def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
+    """Print the fills of two swaps, each once, over a restart of the node, and end by Ctrl-C with 130."""
     base, arguments = f"--base-path={tmp_path}/base", ("fills", "--follow", f"--lp-account={ACCOUNT}")
     with market(tmp_path) as place, live_lines(place, tmp_path, *arguments) as lines:
         assert lines.stdout is not None
@@ -113,6 +115,7 @@ def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
 
 @LOOPS
 def test_books_and_balances_are_read_at_each_block(loop: Run, place: Market) -> None:
+    """Yield the book and the balances of the next block, changed by the order that was set."""
     tick = place.tick() + 400
     order = LimitOrder("ETH", "sell", 1, "2", tick=tick)
 
@@ -134,6 +137,7 @@ def test_books_and_balances_are_read_at_each_block(loop: Run, place: Market) -> 
 
 @LOOPS
 def test_fills_arrive_by_the_subscription(loop: Run, place: Market) -> None:
+    """Yield the fill of a swap as soon as its block is final."""
     bought: list[int] = []
 
     async def scenario() -> None:
@@ -150,6 +154,8 @@ def test_fills_arrive_by_the_subscription(loop: Run, place: Market) -> None:
 
 @LOOPS
 def test_an_error_in_the_block_of_a_live_view_is_the_callers(loop: Run, place: Market) -> None:
+    """Raise the caller's own error from the block of a live view, and not a group of errors."""
+
     async def scenario() -> None:
         async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
             with pytest.raises(ZeroDivisionError):

@@ -15,11 +15,13 @@ RANGE = ("set-range", "ETH", "--id", "1")
 
 
 def lp(place: Market, *arguments: str) -> Result:
+    """Run `cfnode lp` with the market's node and account."""
     env = {"CFNODE_URL": place.node.url, "CFNODE_LP_ACCOUNT": ACCOUNT}
     return CliRunner().invoke(cli, ["lp", *arguments], env=env, catch_exceptions=False)
 
 
 def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
+    """Set, move, list and cancel orders; an equal order again changes nothing on the chain."""
     done = lp(place, "set-limit", "eth", "sell", "0.5", "--price", "2900", "--id", "7")
     assert done.output.startswith("set: sell order 7 of ETH: 0.5 ETH at 2900."), done.output
     again = lp(place, "set-limit", "eth", "sell", "0.5", "--price", "2900", "--id", "7", "--json")
@@ -42,6 +44,7 @@ def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
 
 
 def test_a_range_order_is_set_by_prices_and_amounts_or_by_ticks_and_liquidity(place: Market) -> None:
+    """Set a range order by amounts or by liquidity, and refuse one that cannot pay its minimum."""
     terms = ("set-range", "eth", "--id", "3", "--price", "2500", "3100", "--amounts", "5", "15000")
     done = lp(place, *terms)
     assert done.output.startswith("set: range order 3 of ETH: liquidity "), done.output
@@ -62,6 +65,7 @@ def test_a_range_order_is_set_by_prices_and_amounts_or_by_ticks_and_liquidity(pl
 
 
 def test_balances_are_in_whole_units_or_in_base_units(place: Market) -> None:
+    """Print balances in base units as JSON and in whole units as text."""
     amounts = json.loads(lp(place, "balances", "--json").output)
     assert 99 * ETHER < int(amounts["Eth"]) <= 100 * ETHER
     (line,) = [line for line in lp(place, "balances").output.splitlines() if line.startswith("ETH ")]
@@ -69,6 +73,7 @@ def test_balances_are_in_whole_units_or_in_base_units(place: Market) -> None:
 
 
 def test_fills_are_printed_by_block(tmp_path: Path) -> None:
+    """Print the fills of each block, with order, sold and bought amount."""
     with market(tmp_path) as place:
         assert "no fills" in lp(place, "fills").output
         lp(place, "set-limit", "ETH", "buy", "50000", "--tick", str(place.tick() + 20), "--id", "3")
@@ -86,6 +91,7 @@ def test_fills_are_printed_by_block(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_named(place: Market) -> None:
+    """Name the missing, excessive or contradicting argument, and the orders that the chain refused."""
     for arguments, words in (
         (("set-limit", "ETH", "sell", "1", "--id", "1"), "give --price PRICE or --tick TICK"),
         (("set-limit", "ETH", "sell", "0", "--id", "1", "--tick", "1"), "expected an amount above 0"),

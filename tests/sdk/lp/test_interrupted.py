@@ -30,6 +30,7 @@ from tests.support.sdk.orders import ladder, nonce
 
 
 def lost(call: SdkHttpCall) -> Unreachable:
+    """Return the error of a connection that broke after the request had been sent."""
     return Unreachable("the connection broke", url=call.url, sent=True, retryable=True)
 
 
@@ -157,6 +158,7 @@ def amounts(blocks: list[BlockFills]) -> list[tuple[int, int]]:
 
 @pytest.mark.world
 def test_fills_are_each_yielded_once_also_over_a_restart(tmp_path: Path) -> None:
+    """Yield each fill once, in order, before and after a restart, and account for all that was sold."""
     base = f"--base-path={tmp_path}/base"
     blocks = list[BlockFills]()
     with market(tmp_path) as place, place.client() as lp:
@@ -186,6 +188,8 @@ def test_fills_are_each_yielded_once_also_over_a_restart(tmp_path: Path) -> None
 
 
 def test_the_async_stream_yields_the_same(tmp_path: Path) -> None:
+    """Yield from the asynchronous client the fills that the blocking one reads."""
+
     async def run(place: Market) -> list[BlockFills]:
         async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
             first = await lp.get_finalized_block() + 1
@@ -207,6 +211,7 @@ def test_the_async_stream_yields_the_same(tmp_path: Path) -> None:
 @pytest.mark.world
 @LOOPS
 def test_the_subscription_goes_on_behind_a_restart(loop: Run, tmp_path: Path) -> None:
+    """Follow fills over a restart of the node within one subscription."""
     base, blocks = f"--base-path={tmp_path}/base", list[BlockFills]()
 
     async def scenario() -> None:
@@ -230,6 +235,7 @@ def test_the_subscription_goes_on_behind_a_restart(loop: Run, tmp_path: Path) ->
 
 
 def blocks(*numbers: int) -> tuple[BlockFills, ...]:
+    """Return empty blocks of fills."""
     return tuple(BlockFills(number, "0x", 0, ()) for number in numbers)
 
 
@@ -238,10 +244,12 @@ FAILURE = Unreachable("gone", url="http://x", sent=False, retryable=True)
 
 @pytest.fixture
 def cursor() -> Iterator[FillCursor]:
+    """Yield a cursor at block 5 that bears two failures in a row."""
     yield FillCursor(5, failures=2)
 
 
 def test_a_cursor_goes_on_behind_the_last_block(cursor: FillCursor) -> None:
+    """Go on behind the last block; each success allows two more failures, and a third is raised."""
     results: list[Any] = [blocks(5, 6), FAILURE, FAILURE, blocks(7), (), FAILURE, FAILURE, blocks(8)]
     assert [block.block_number for result in results for block in cursor.receive(result)] == [5, 6, 7, 8]
     assert cursor.next == 9
@@ -252,10 +260,12 @@ def test_a_cursor_goes_on_behind_the_last_block(cursor: FillCursor) -> None:
 
 
 def test_a_node_has_a_minute_however_often_it_is_asked() -> None:
+    """Allow failures for a minute at any interval, and five at least."""
     assert [failures_in_a_minute(seconds) for seconds in (0, 0.3, 1, 6, 60)] == [6_000, 200, 60, 10, 5]
 
 
 def test_a_cursor_raises_permanent_errors_at_once(cursor: FillCursor) -> None:
+    """Raise at once for a skipped block and for a state that the node no longer has."""
     with pytest.raises(BadAnswer, match="block 6 in place of 5"):
         cursor.receive(blocks(6))
     with pytest.raises(SdkError, match="no state"):

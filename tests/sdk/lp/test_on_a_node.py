@@ -24,11 +24,13 @@ DUST = 10
 
 
 def block(place: Market) -> int:
+    """Return the number of the best block."""
     return int(place.node.call("chain_getHeader")["number"], 16)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_fewest_calls_make_the_desired_orders_stand(form: Form, place: Market) -> None:
+    """Send a call for each order that differs, and none for those that stand already."""
     desired = ladder(place.tick(), 5)
 
     async def run(lp: Any) -> None:
@@ -61,6 +63,7 @@ def test_the_fewest_calls_make_the_desired_orders_stand(form: Form, place: Marke
 
 
 def test_two_hundred_cancellations_are_two_calls(place: Market) -> None:
+    """Cancel 121 orders by two calls, since the chain bounds a batch."""
     desired = ladder(place.tick(), 60)
     with place.client() as lp:
         lp.set_orders(desired)
@@ -71,6 +74,7 @@ def test_two_hundred_cancellations_are_two_calls(place: Market) -> None:
 
 
 def test_a_range_order_takes_what_its_amounts_pay_for(place: Market) -> None:
+    """Spend at most the amounts of a range order, nearly all of one, and none of a repeated order."""
     tick = place.tick()
     amounts = {"Eth": 10 * ETHER, "Usdc": 30_000 * DOLLAR}
     order = RangeOrderByAmounts("ETH", 4, tick - 1000, tick + 1000, "10", "30000", min_base="5")
@@ -100,6 +104,7 @@ def test_a_range_order_takes_what_its_amounts_pay_for(place: Market) -> None:
 
 
 def test_balances_and_book_are_those_of_the_chain(place: Market) -> None:
+    """Give balances, standing orders and the book as the chain has them after an order."""
     tick = place.tick()
     with place.client() as lp:
         before = lp.get_balances()
@@ -135,6 +140,7 @@ def test_balances_and_book_are_those_of_the_chain(place: Market) -> None:
 
 
 def test_faults_are_found_before_anything_is_sent(place: Market) -> None:
+    """Refuse equal ids, missing pools and bad options before anything is sent."""
     order = LimitOrder("ETH", "sell", 3, "2", tick=0)
     sent = nonce(place)
     with place.client() as lp:
@@ -158,6 +164,7 @@ def test_faults_are_found_before_anything_is_sent(place: Market) -> None:
 
 
 def test_what_the_chain_refuses_is_reported_with_what_stands(place: Market) -> None:
+    """Report which orders stand, which the chain refused with its error, and which were not sent."""
     tick = place.tick()
     good, greedy = (
         LimitOrder("ETH", "sell", 1, "1", tick=tick + 9),
@@ -177,6 +184,7 @@ def test_what_the_chain_refuses_is_reported_with_what_stands(place: Market) -> N
 
 
 def test_orders_are_cancelled_on_exit_also_by_an_error(place: Market) -> None:
+    """Cancel all orders when the block of the client ends by an error."""
     desired = ladder(place.tick(), 1)
     with place.client() as plain, pytest.raises(KeyError), place.client(cancel_on_exit=True) as lp:
         lp.set_orders(desired)
@@ -187,6 +195,7 @@ def test_orders_are_cancelled_on_exit_also_by_an_error(place: Market) -> None:
 
 
 def test_an_account_of_another_has_no_orders(place: Market) -> None:
+    """Read no orders and balances of zero for another account."""
     with place.client() as lp:
         lp.set_orders(ladder(place.tick(), 1))
     with LiquidityProvider(place.node.url, ss58.encode(Keypair.from_suri("//Eve").account)) as other:
@@ -195,6 +204,7 @@ def test_an_account_of_another_has_no_orders(place: Market) -> None:
 
 
 def test_a_node_that_does_not_answer_is_unreachable() -> None:
+    """Raise Unreachable, with nothing sent, where no node answers."""
     with LiquidityProvider("http://127.0.0.1:1", ACCOUNT) as lp, pytest.raises(Unreachable) as caught:
         lp.set_orders([])
     assert not caught.value.sent

@@ -23,6 +23,7 @@ NAMES = st.sampled_from(sorted(set(ASSETS) - {"Usdc"}))
 
 @given(TICKS, NAMES)
 def test_a_tick_is_a_price_and_the_same_tick_again(tick: int, base: str) -> None:
+    """Derive a price from a tick and the same tick from the price, for each asset."""
     price = price_of_tick(tick, base)
     assert tick_of_price(price, base, side="sell") == tick
     assert tick_of_price(str(price), base, side="buy") == tick
@@ -30,6 +31,7 @@ def test_a_tick_is_a_price_and_the_same_tick_again(tick: int, base: str) -> None
 
 @given(st.integers(MIN_TICK, MAX_TICK - 1), NAMES)
 def test_between_two_ticks_the_owner_gets_the_better_one(tick: int, base: str) -> None:
+    """Round a price between two ticks up for who sells and down for who buys."""
     low, high = price_of_tick(tick, base), price_of_tick(tick + 1, base)
     between = Decimal(rounded((low + high) / 2, 12))
     assert low < between < high
@@ -38,6 +40,7 @@ def test_between_two_ticks_the_owner_gets_the_better_one(tick: int, base: str) -
 
 
 def test_prices_are_in_whole_units_of_both_assets() -> None:
+    """Give prices in whole coins of both assets, whatever their decimals."""
     assert price_of_tick(0, "Usdt") == 1
     assert price_of_tick(0, "BTC") == 100
     assert price_of_tick(0, "ETH") == Decimal("1e12")
@@ -48,11 +51,13 @@ def test_prices_are_in_whole_units_of_both_assets() -> None:
 
 @given(st.integers(1, 2**100), NAMES)
 def test_an_amount_is_whole_units_and_the_same_base_units_again(amount: int, asset: str) -> None:
+    """Convert base units into whole ones and back without a loss."""
     assert base_units(whole_units(amount, asset), asset) == amount
     assert base_units(amount, asset) == amount
 
 
 def test_amounts_follow_the_side() -> None:
+    """Take the amount in the asset that the side sells, and round the price in its favor."""
     sell = LimitOrder("BTC", "sell", 1, "0.5", price="100000")
     assert (sell.asset, sell.amount, sell.sold_asset, sell.whole_amount) == (
         "Btc",
@@ -92,6 +97,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("changed", "field", "text"), WRONG)
 def test_a_wrong_order_names_its_argument(changed: dict[str, Any], field: str, text: str) -> None:
+    """Name the argument and what it takes: ticks, exact prices, amounts within 128 bits, ids within 64."""
     arguments: dict[str, Any] = {"asset": "BTC", "side": "sell", "id": 1, "amount": 5}
     with pytest.raises(ValidationError) as caught:
         LimitOrder(**arguments | changed)
@@ -100,6 +106,7 @@ def test_a_wrong_order_names_its_argument(changed: dict[str, Any], field: str, t
 
 
 def test_a_wrong_range_names_its_argument() -> None:
+    """Name the bound or the liquidity that is wrong."""
     for arguments, field in (((5, 5, 1), "upper"), ((5, 6, 0), "liquidity"), ((-(10**6), 6, 1), "lower")):
         with pytest.raises(ValidationError) as caught:
             RangeOrder("BTC", 1, *arguments)
@@ -107,6 +114,7 @@ def test_a_wrong_range_names_its_argument() -> None:
 
 
 def test_a_range_contains_the_prices_of_its_ends() -> None:
+    """Widen a range between two prices to the ticks around them."""
     order = RangeOrder("BTC", 1, "95000", Decimal(105_000), 5)
     low, high = (price_of_tick(tick, "BTC") for tick in (order.lower, order.upper))
     assert low <= 95_000 < price_of_tick(order.lower + 1, "BTC")
@@ -130,6 +138,7 @@ def test_a_range_contains_the_prices_of_its_ends() -> None:
 def test_wrong_amounts_of_a_range_are_named(
     arguments: tuple[Any, ...], named: dict[str, Any], field: str
 ) -> None:
+    """Name the amount, the minimum or the bound that is wrong."""
     with pytest.raises(ValidationError) as caught:
         RangeOrderByAmounts("BTC", 1, *arguments, **named)
     assert caught.value.field == field
@@ -139,6 +148,7 @@ def test_wrong_amounts_of_a_range_are_named(
 def test_amounts_of_a_range_become_the_most_liquidity_that_they_pay_for(
     lower: int, width: int, base: int, quote: int, now: int
 ) -> None:
+    """Buy the most liquidity that both amounts pay for at the pool's price, and never more."""
     upper, root = min(lower + width, MAX_TICK), sqrt_price_at(now)
     if lower == upper:
         return
@@ -154,6 +164,7 @@ def test_amounts_of_a_range_become_the_most_liquidity_that_they_pay_for(
 
 
 def test_orders_together_have_no_id_twice_and_known_pools() -> None:
+    """Refuse two sell orders of one id, and an order for a pool that is missing, all at once."""
     sell = LimitOrder("BTC", "sell", 1, 5, tick=0)
     others = [LimitOrder("BTC", "buy", 1, 5, tick=0), RangeOrder("BTC", 1, 0, 1, 5)]
     check_orders([sell, *others], [("Btc", "Usdc")])
