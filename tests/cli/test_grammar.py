@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 from cfnode import __version__
 from cfnode.cli import cli
-from cfnode.cli.swap.options import network_option
 from cfnode.cli.values import Seconds, Units
 from cfnode.sdk.names import Networks
 from tests.support.cli.commands import commands, option, run
@@ -45,7 +44,6 @@ def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
     networks = {tuple(declared.type.choices) for c in by_path.values()
                 if (declared := option(c, "--network")) and "CFNODE_NETWORK" in declared.envvar}  # fmt: skip
     assert networks == {tuple(Networks)}
-    assert network_option is not None
 
 
 def test_each_command_knows_json() -> None:

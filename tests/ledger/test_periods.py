@@ -104,7 +104,7 @@ def test_a_report_of_a_period_is_what_a_scan_of_all_rows_finds(
 def test_the_blocks_of_a_period_are_those_of_its_times(
     make_database: MakeDatabase, books: RandomBooks, start: int | None, end: int | None, probes: int
 ) -> None:
-    """Find the blocks of a period by a few probes, though some have equal or missing times."""
+    """Find the blocks of a period by a few probes, though numbers are missing and times are equal."""
     with pytest.MonkeyPatch.context() as patch, filled(make_database, books).reading() as connection:
         patch.setattr(block_times, "PROBED_BLOCKS", probes)
         first, after = blocks_between(connection, start, end)

@@ -501,6 +501,7 @@ def test_an_amount_is_counted_exactly() -> None:
 
 
 def test_a_qr_code_is_square() -> None:
-    """Draw a code of at least fifteen lines."""
+    """Draw a code whose half blocks are as many in height as in width."""
     lines = [line for line in qr_code(EVM).splitlines() if line]
     assert len(lines) >= 15
+    assert {len(line) for line in lines} == {2 * len(lines) - 1}
