@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
@@ -68,6 +69,7 @@ def test_balances_are_in_whole_units_or_in_base_units(place: Market) -> None:
     assert line.split()[1].startswith("99.")
 
 
+@pytest.mark.world
 def test_fills_are_printed_by_block(tmp_path: Path) -> None:
     with market(tmp_path) as place:
         assert "no fills" in lp(place, "fills").output
