@@ -166,6 +166,7 @@ def test_thousands_of_blocks_without_finality_cost_little_memory_and_a_low_fork_
         assert "State already discarded" in error_of(node, "state_getStorage", NUMBER, early[10])["message"]
 
 
+@pytest.mark.world
 def test_a_killed_node_leaves_no_executor_and_a_store_that_opens(tmp_path: Path) -> None:
     """Leave no executor of a killed node, and a store that opens at its last block."""
     flags = (f"--base-path={tmp_path}/base", "--dev", "--dev-seal=manual")

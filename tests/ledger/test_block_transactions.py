@@ -87,7 +87,7 @@ def commits(database: Database) -> list[int]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(repeats(20, 2)))
+@pytest.mark.parametrize("seed", range(repeats(20, 1)))
 async def test_blocks_that_share_a_transaction_make_the_same_books(
     day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -138,6 +138,7 @@ async def test_a_node_behind_the_books_is_waited_for_and_another_chain_is_refuse
     assert dump(books) == before
 
 
+@pytest.mark.world
 async def test_blocks_that_are_not_final_are_not_in_the_books(tmp_path: Path) -> None:
     """Write only the branch that became final, block by block, as the node has it in the end."""
     books = Database(sqlite_url(tmp_path / "books.sqlite"))

@@ -25,8 +25,15 @@ from tests.support.ledger.reused import ETHER, OTHERS, OURS, executed, request
 from tests.support.ledger.versions import read_as_an_older_version
 
 
-@pytest.mark.parametrize("first", [1, 40])
-@pytest.mark.parametrize("only_broker", [False, True])
+@pytest.mark.parametrize(
+    ("first", "only_broker"),
+    [
+        (1, False),
+        (40, True),
+        pytest.param(1, True, marks=pytest.mark.world),
+        pytest.param(40, False, marks=pytest.mark.world),
+    ],
+)
 async def test_the_tables_follow_from_the_events(
     day: Day, make_database: MakeDatabase, first: int, only_broker: bool
 ) -> None:

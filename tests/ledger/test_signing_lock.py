@@ -57,6 +57,7 @@ def test_it_goes_from_one_to_the_other(make_database: MakeDatabase, short: None)
     first.close()
 
 
+@pytest.mark.world
 def test_a_killed_process_loses_it(make_database: MakeDatabase, short: None) -> None:
     """Release the signer's lock when its process is killed."""
     database = make_database()

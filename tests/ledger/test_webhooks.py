@@ -48,7 +48,7 @@ GUIDE = "docs/guide/webhooks.md"
 RECEIVERS = "docs/guide/webhook-receivers.md"
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)
 WAIT_S = 60
-PATIENT = replace(FAST, limit_s=10 * WAIT_S, lease_s=20 * WAIT_S)
+PATIENT = replace(FAST, limit_s=10 * WAIT_S, lease_s=20 * WAIT_S, first_pause_s=0.5, max_pause_s=0.5)
 """A pace at which no receiver is late on any machine, but for one that never answers."""
 
 

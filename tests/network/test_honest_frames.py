@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pytest
 import trio
 import trio.testing
 
@@ -25,6 +26,7 @@ def litep2p(notification: bytes) -> list[bytes]:
     return [message for part in parts for message in (frame(DATA, 0, STREAM, len(part)), part)]
 
 
+@pytest.mark.world
 async def test_transactions_of_litep2p_end_no_connection(autojump_clock: trio.testing.MockClock) -> None:
     """They arrive as fast as they can be read, as after a pause."""
     read: list[bytes] = []

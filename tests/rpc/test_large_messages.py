@@ -87,7 +87,7 @@ SHAPES = {
     "a batch of strings": (lambda: b"[%b]" % b",".join([b'"%b"' % (b"x" * (ROOM // 101))] * 100), None),
 }
 
-ORDINARY = {"bad hex", "keys", "too many values", "an id"}
+ORDINARY = {"keys", "too many values", "an id"}
 """Shapes of an ordinary run, one for each stage at which a message is refused."""
 
 

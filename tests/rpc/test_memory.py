@@ -243,6 +243,7 @@ print(resident() - before)
 """
 
 
+@pytest.mark.world
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
 def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
     """Give large blocks back to the system when they are freed, whatever glibc has learned."""

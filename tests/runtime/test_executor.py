@@ -395,6 +395,7 @@ trio.run(main)
 """
 
 
+@pytest.mark.world
 def test_no_process_outlives_a_killed_node_by_two_seconds(tmp_path: Path) -> None:
     """End both executor processes within two seconds after the node is killed."""
     command = [sys.executable, "-c", _NODE, str(tmp_path / "db"), "Toy_runaway"]

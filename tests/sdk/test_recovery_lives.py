@@ -38,7 +38,7 @@ from tests.support.swaps.rooms import development_record, entries_of
 
 Paid = tuple[str, bytes, int]
 """Chain, receiver and amount: no two payouts of a life have the same."""
-SEEDS = range(repeats(40, 0)) or (0, 1, 3, 10)
+SEEDS = range(repeats(40, 0)) or (1, 10)
 WITH_ALL = (1, 10)
 """Seeds of lives that together have all of WANTED."""
 WANTED = (

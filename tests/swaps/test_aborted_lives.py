@@ -31,7 +31,9 @@ class AbortedPayouts(PayoutsOfLife):
                "rotate": 5, "message": 4, "re_sign": 8}  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(LIVES))
+@pytest.mark.parametrize(
+    "number", [pytest.param(number, marks=[pytest.mark.world] * (number > 0)) for number in range(LIVES)]
+)
 def test_all_rooms_agree_on_each_aborted_payout(number: int, tmp_path: Path) -> None:
     """Play a life with aborted payouts and rotated keys; statuses, calls and the operator's list agree."""
     seed = SEED + repeats(1, 2) * number  # the keys of even ones rotate with each epoch

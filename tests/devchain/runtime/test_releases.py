@@ -32,9 +32,9 @@ from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from tests.devchain.runtime.memory import MemoryHost
 
 DIGESTS = {
-    "2.2.3": "212061fa7b3152ba772bdebf3f7ccdf30cb6798009d808d0e6656f3c1058f0a6",
-    "2.2.9": "5cbc1653560af33d44b18e89a6acdb4d7441495b67739081422659164ff34e07",
-    "2.3.0": "e973e18fc7ca919d282fed0b07cb3e08302c9f4713fb8d3257b554bcd98b98e0",
+    "2.2.3": "ddc1637233ce715dc8ff39dbfeb6df97e3052cdea1aaf5a07a4d07310b9f9391",
+    "2.2.9": "743054e952351115e8b0e4cd60d9a1d41e05c18e49d7df8d7a1d2f4af08446aa",
+    "2.3.0": "d10aa588529b56ebd2eeff3c537f507d59b64ba20d708425388fb22da40a72fe",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 

@@ -136,6 +136,7 @@ def test_2_3_moves_addresses_and_begins_with_bsc(world: World) -> None:
     assert world.stored("BscChainTracking", "CurrentChainState")["block_height"] % 14 == 0
 
 
+@pytest.mark.world
 def test_contracts_on_bsc_that_genesis_states_are_those_of_the_upgraded_chain() -> None:
     """Use the BSC contracts of the genesis configuration after an upgrade to 2.3."""
     own = replace(BSC, vault=b"\x31" * 20, key_manager=b"\x32" * 20, chain_id=31_337)

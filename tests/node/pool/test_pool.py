@@ -380,7 +380,7 @@ async def test_fifty_senders_at_once_get_fifty_nonces(rig: Rig) -> None:
     assert (await rig.author.new_block()).taken == 50
 
 
-@pytest.mark.parametrize("final", [False, True])
+@pytest.mark.parametrize("final", [False, pytest.param(True, marks=pytest.mark.world)])
 async def test_a_pool_that_was_too_slow_catches_up(
     make_rig: MakeRig, nursery: trio.Nursery, final: bool
 ) -> None:
@@ -401,6 +401,7 @@ async def test_a_pool_that_was_too_slow_catches_up(
     assert (await rig.author.new_block()).taken == 1
 
 
+@pytest.mark.world
 async def test_a_pool_that_was_too_slow_reports_the_missed_reorganisation(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:

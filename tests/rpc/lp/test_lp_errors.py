@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
@@ -124,6 +126,7 @@ async def refused(served: Served, table: list[tuple[str, list[Any], str]]) -> No
         assert f'pallet: "{pallet}' in error["message"]
 
 
+@pytest.mark.world
 async def test_what_is_wrong_is_named_and_nothing_changes(make_served: MakeServed) -> None:
     """Name each wrong call's error and leave balances and orders as they were."""
     served = await funded(await provider_on(make_served))

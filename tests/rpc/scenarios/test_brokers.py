@@ -188,6 +188,7 @@ async def test_a_swap_by_way_of_the_vault(story: Story) -> None:
     )
 
 
+@pytest.mark.world
 async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
     """Send a deposit that the broker refuses back to its sender, less the fees."""
     transaction = "0x" + "77" * 32

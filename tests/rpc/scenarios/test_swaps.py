@@ -223,6 +223,7 @@ def below_oracle(price: int, ether: int, dollars: int) -> int:
     return ceil((expected - dollars) * 10_000 / expected)
 
 
+@pytest.mark.world
 async def test_in_pieces_dca_to_the_end(story: Story) -> None:
     """Swap in chunks to the end, with one network fee over all of them."""
     address = await story.open(dca_parameters={"number_of_chunks": 3, "chunk_interval": 4})

@@ -9,6 +9,7 @@ import pytest
 
 from cfnode.rpc.table import pins
 from cfnode.rpc.table.convert import to_hex
+from tests.lengths import repeats
 from tests.rpc.conftest import Served
 from tests.support.rpc.chain_head import Head, followed
 
@@ -73,7 +74,7 @@ async def watch(head: Head, picture: Picture) -> None:
         assert await head.call("unpin", gone) is None
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(repeats(2, 1)))
 async def test_the_picture_is_whole_through_forks_and_finality(
     seed: int, served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
@@ -72,6 +73,7 @@ def test_balances_are_in_whole_units_or_in_base_units(place: Market) -> None:
     assert line.split()[1].startswith("99.")
 
 
+@pytest.mark.world
 def test_fills_are_printed_by_block(tmp_path: Path) -> None:
     """Print the fills of each block, with order, sold and bought amount."""
     with market(tmp_path) as place:

@@ -33,11 +33,13 @@ FURTHER = ("psycopg", "sqlalchemy.dialects.sqlite.pysqlite", "sqlalchemy.dialect
 
 def main(descriptor: int) -> None:
     """Import everything, compute what nodes have in common, then serve the process behind this socket."""
+    gc.disable()  # what is imported stays
     import_everything()
     remember()
     prepare()
     gc.collect()
     gc.freeze()
+    gc.enable()
     threads = len(list(Path("/proc/self/task").iterdir()))
     assert threads == 1, f"{threads} threads: a fork would have only one of them"
     serve(socket.socket(fileno=descriptor))

@@ -296,7 +296,8 @@ class Rooms:
         self._news = max([self._news, *(change.id for change in new)])
         bodies = [(change, json.loads(change.body)) for change in new]
         noted = [(change.block, change.request, body["previous"], change.state)
-                 for change, body in bodies if body["swap"]["kind"].startswith("Regular")]  # fmt: skip
+                 for change, body in bodies
+                 if change.type == "swap.state" and body["swap"]["kind"].startswith("Regular")]  # fmt: skip
         wanted, self.life.model.news = self.life.model.news, []
         assert noted == wanted, (noted, wanted)
 

@@ -135,6 +135,7 @@ async def test_invented_ancestors_sent_one_by_one_are_not_kept_and_charged(
         await victim.in_step_with(honest)
 
 
+@pytest.mark.world
 async def test_invented_headers_that_lead_nowhere_are_bounded_and_charged(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
