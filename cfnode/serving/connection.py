@@ -260,7 +260,8 @@ class ServedConnection(TCPServer):
     async def _answer_short(self, data: bytes) -> bytes:
         """Answer the short requests at the beginning of received bytes; return the rest, for hypercorn."""
         protocol = cast(Http1, self.protocol)
-        self._is_between = protocol.is_between_requests and not protocol.has_data
+        if not self._is_between:  # else the protocol has got nothing since
+            self._is_between = protocol.is_between_requests and not protocol.has_data
         if self._short is None or not self._is_between:
             return data
         while (admission := self._admitted(self._short, data)) is not None:
