@@ -253,6 +253,12 @@ def _timed_out(_block: _Block, _index: int, pallet: str, fields: Fields) -> Iter
     yield pallet, Name.TIMED_OUT, {**fields["broadcast_attempt_id"]}
 
 
+def _succeeded(_block: _Block, _index: int, pallet: str, fields: Fields) -> Iterator[NamedEvent]:
+    """Yield a success; only Bitcoin's transactions are named by their hashes in that release."""
+    reference = fields["transaction_out_id"] if chain_of(pallet) == "Bitcoin" else None
+    yield pallet, Name.SUCCEEDED, {**fields, "transaction_ref": reference}
+
+
 def _not_taken(_block: _Block, _index: int, pallet: str, fields: Fields) -> Iterator[NamedEvent]:
     """Yield a transfer that its receiver rejected; this release makes no call that pays it again."""
     yield pallet, Name.TRANSFER_REJECTED, {**fields, "broadcast_id": NO_CALL, "egress_details": None}
@@ -284,6 +290,7 @@ _READERS: Final[Mapping[tuple[str, str], _Reader]] = {
     ("IngressEgress", "DepositWitnessRejected"): _rejected,
     ("IngressEgress", "VaultTransferFailed"): _not_taken,
     ("Broadcaster", Name.SIGNED): _signed,
+    ("Broadcaster", Name.SUCCEEDED): _succeeded,
     ("Broadcaster", "BroadcastAttemptTimeout"): _timed_out,
     ("Vault", "VaultRotationCompleted"): _key_rotated,
 }

@@ -147,6 +147,14 @@ def test_too_small_and_rejected_deposits_have_failed() -> None:
     ]
 
 
+def test_a_success_names_bitcoins_transaction() -> None:
+    """Name a transaction by its hash where the release has it."""
+    success = {"broadcast_id": 4, "transaction_out_id": b"\x05" * 32}
+    events = [(f"{chain}Broadcaster", "BroadcastSuccess", success) for chain in ("Bitcoin", "Polkadot")]
+    references = [fields["transaction_ref"] for _, _, fields in todays_events(events, 1)]
+    assert references == [b"\x05" * 32, None]
+
+
 def test_a_rejected_transfer_has_no_call() -> None:
     """End a payout that its receiver rejected: nothing pays it again."""
     failed = {"asset": "Eth", "amount": 20, "destination_address": ETH[1]}

@@ -40,7 +40,7 @@ def follow(play: Play, books: str) -> None:
     assert (code, "differ" in err, "cannot be read" in err) == (0, False, False), err
 
 
-def shown(books: str, what: str, *flags: str) -> list[dict[str, Any]]:
+def report(books: str, what: str, *flags: str) -> list[dict[str, Any]]:
     """Return the rows of a report."""
     code, out, err = run("ledger", "show", what, "--database", books, "--json-lines", *flags)
     assert code == 0, err
@@ -78,12 +78,12 @@ def test_books_of_many_swaps_and_a_kill_equal_the_chain(spec: Path, tmp_path: Pa
         follow(play, books)
         code, out, err = run("ledger", "check", "--node", play.node.url, "--database", books, "--recompute")
     assert (code, out.splitlines()[-1]) == (0, "books, events and chain agree"), (out, err)
-    states = [row["state"] for row in shown(books, "swaps")]
+    states = [row["state"] for row in report(books, "swaps")]
     assert (len(states), states.count("paid")) in ((swaps + 2, swaps), (swaps + 3, swaps + 1))
     assert {"aborted", "expired"} < set(states)
-    rows = {row["request"]: row for row in shown(books, "commissions")}
+    rows = {row["request"]: row for row in report(books, "commissions")}
     assert len(rows) == len(states)
-    payouts = shown(books, "payouts")
+    payouts = report(books, "payouts")
     (withdrawal,) = [row for row in payouts if row["kind"] == "withdrawal"]
     assert (withdrawal["account"], withdrawal["state"]) == (ss58.encode(BROKER.public), "paid")
     assert int(withdrawal["amount"]) == number_of(withdrawn["egress_amount"])
