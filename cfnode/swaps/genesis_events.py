@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from cfnode.core.scale import NotInMetadataError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.swaps.events import Fields, Name, chain_of, variant
 
@@ -37,7 +38,10 @@ NO_CALL: Final = -1
 
 def is_genesis_release(metadata: Metadata) -> bool:
     """Return whether the events of a runtime are those of the time before swap requests."""
-    return Name.REQUESTED not in metadata.event_names("Swapping")
+    try:
+        return Name.REQUESTED not in metadata.event_names("Swapping")
+    except NotInMetadataError:
+        return False  # another chain's
 
 
 def todays_events(events: Sequence[NamedEvent], number: int) -> list[NamedEvent]:
