@@ -12,11 +12,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cfnode.core import ss58
-from cfnode.core.addresses import NETWORKS, AddressError, address_to_text, encode_foreign_address
+from cfnode.core.addresses import (
+    NETWORKS,
+    AddressError,
+    BitcoinNetwork,
+    address_to_text,
+    encode_foreign_address,
+)
 from cfnode.core.assets import ASSETS, CHAINS, ForeignAsset, asset_text, whole_text
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.swaps.events import events_of, network_in
 from cfnode.node.chain.block_events import BlockEvent
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
@@ -25,6 +32,7 @@ from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 from cfnode.swaps.addresses import address_text
 from cfnode.swaps.checksums import checksum_text
 from cfnode.swaps.events import Name
+from cfnode.swaps.genesis_events import NO_CALL
 from cfnode.swaps.identity import ChannelId
 
 __all__ = ["SwapLines", "SwapLog"]
@@ -62,7 +70,10 @@ class SwapLog:
         if block is None:
             return
         try:
-            events = (await self._chain.events(block.hash)).all
+            events = await events_of(self._chain, block)
+            metadata = (await self._chain.runtime_at(block.hash)).metadata
+            with self._chain.state(block.hash) as state:
+                self._lines.network = network_in(metadata, state)
         except (RuntimeCallError, ScaleError, StateDiscarded, StoreError, UnknownBlock) as error:
             log.debug("the events of block %d are not logged: %s", block.number, error)
             return
@@ -74,6 +85,7 @@ class SwapLines:
     """The lines for the events of one block after the other."""
 
     def __init__(self) -> None:
+        self.network = NETWORKS["Development"]
         self._requests = BoundedDict[int, None](MAX_FOLLOWED_SWAPS)
         self._payouts = BoundedDict[Any, str](MAX_FOLLOWED_SWAPS)
         self._transactions = BoundedDict[tuple[str, int], list[str]](MAX_FOLLOWED_SWAPS)
@@ -115,15 +127,22 @@ class SwapLines:
         if event.name == Name.DEPOSIT_FAILED:
             yield _refused(fields)
         elif event.name in (Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED):
-            yield _deposit(chain, fields, boosted=event.name == Name.DEPOSIT_BOOSTED)
+            yield self._deposit(chain, fields, boosted=event.name == Name.DEPOSIT_BOOSTED)
         elif event.name == Name.TRANSFER_REJECTED:
-            receiver = checksum_text(_account(chain, fields["destination_address"]))
-            command = f"cfnode recover {chain} {fields['broadcast_id']}"
+            receiver = checksum_text(_account(chain, fields["destination_address"], self.network))
+            number = fields["broadcast_id"]
+            command = "no call pays it" if number == NO_CALL else f"cfnode recover {chain} {number}"
             yield f"❌ {_amount(fields)} could not be paid to {receiver}: {command}"
         elif event.name in (Name.BATCH, Name.MESSAGE):
             ids = [fields["egress_id"]] if "egress_id" in fields else fields["egress_ids"]
             texts = [text for egress_id in ids if (text := self._payouts.pop(egress_id, None)) is not None]
             self._transactions[chain, fields["broadcast_id"]] = texts
+
+    def _deposit(self, chain: str, fields: dict[str, Any], *, boosted: bool) -> str:
+        total = {"amount": sum(part_amount for _, part_amount in fields["amounts"])} if boosted else {}
+        address = fields["deposit_address"]
+        location = "into the vault" if address is None else f"at {_account(chain, address, self.network)}"
+        return f"💰 Deposit of {_amount(fields | total)} {location}{', boosted' if boosted else ''}"
 
     def _ended(self, chain: str, event: BlockEvent, failed: list[str]) -> Iterator[str]:
         """Yield the lines of a transaction that was confirmed or aborted.
@@ -175,22 +194,15 @@ def _refused(fields: dict[str, Any]) -> str:
     return f"❌ Deposit of {_amount(witness, *names)} refused: {_variant(fields['reason'])}"
 
 
-def _deposit(chain: str, fields: dict[str, Any], *, boosted: bool) -> str:
-    total = {"amount": sum(part_amount for _, part_amount in fields["amounts"])} if boosted else {}
-    address = fields["deposit_address"]
-    location = "into the vault" if address is None else f"at {_account(chain, address)}"
-    return f"💰 Deposit of {_amount(fields | total)} {location}{', boosted' if boosted else ''}"
-
-
 def _amount(fields: dict[str, Any], asset: str = "asset", amount: str = "amount") -> str:
     """Return an amount in whole units, without trailing zeros: `0.1 BTC`."""
     return whole_text(fields[amount], ASSETS[fields[asset]])
 
 
-def _account(chain: str, account: Any) -> str:
+def _account(chain: str, account: Any, network: BitcoinNetwork) -> str:
     """Return the text of an address in the form of a chain's own pallet."""
     try:
-        encoded = encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
+        encoded = encode_foreign_address((CHAINS[chain].address, account), network)
     except AddressError:
         return "an address of an unknown form"
     return address_to_text(encoded)

@@ -32,6 +32,12 @@ MAX_BALANCES: Final = 500_000
 """Most entries of a storage map that are read."""
 MAX_BROKERS: Final = 90
 """Most brokers whose `cf_account_info` is called."""
+_FREE_BALANCES: Final = (
+    ("AssetBalances", "FreeBalances"),
+    ("LiquidityProvider", "FreeBalances"),
+    ("Swapping", "EarnedBrokerFees"),
+)
+"""Free balances: today's map, and the two that early releases have in its place."""
 _OTHER_ROLES: Final = ("Validator", "Operator")
 """Roles of accounts whose FLIP changes without an event: rewards are divided at the end of an epoch."""
 
@@ -71,10 +77,10 @@ async def chain_balances(
     Asset FLIP is FLIP on the State Chain. `accounts` None: of all. Raises Discarded, NodeError.
     """
     balances: dict[tuple[str, str], int] = {}
-    for (account, asset), amount in await reader.entries(
-        block, "AssetBalances", "FreeBalances", accounts, MAX_BALANCES
-    ):
-        balances[ss58.encode(account), asset] = amount
+    for item in _FREE_BALANCES:
+        for (account, asset), amount in await reader.entries(block, *item, accounts, MAX_BALANCES):
+            key = ss58.encode(account), asset
+            balances[key] = balances.get(key, 0) + amount
     for account, account_record in await reader.entries(block, "Flip", "Account", accounts, MAX_BALANCES):
         balances[ss58.encode(_account(account)), FLIP] = account_record["balance"]
     return {key: amount for key, amount in balances.items() if amount}

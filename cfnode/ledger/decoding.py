@@ -13,6 +13,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger.errors import NodeError
 from cfnode.swaps.events import chain_of
+from cfnode.swaps.genesis_events import NamedEvent, is_genesis_release, todays_events
 
 __all__ = ["DecodedBlock", "DecodedEvent", "decoded", "fields_of", "fields_text", "mentions"]
 
@@ -51,20 +52,26 @@ class DecodedBlock:
 
 
 def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[DecodedEvent, ...]:
-    """Return the events in the bytes of System.Events. Raises NodeError if they are malformed."""
+    """Return the events in the bytes of System.Events. Raises NodeError if they are malformed.
+
+    Those of the genesis release have today's form, and are counted in it.
+    """
     try:
         records = metadata.event_codec.decode(data or _EMPTY)
     except ScaleError as error:
         raise NodeError(f"the events of block {number} cannot be decoded: {error}") from None
     if len(records) > MAX_BLOCK_EVENTS:
         raise NodeError(f"block {number} has {len(records)} events; at most {MAX_BLOCK_EVENTS} are read")
-    return tuple(_event(index, record["event"]) for index, record in enumerate(records))
+    events = [_event(record["event"]) for record in records]
+    if is_genesis_release(metadata):
+        events = todays_events(events, number)
+    return tuple(DecodedEvent(index, *event) for index, event in enumerate(events))
 
 
-def _event(index: int, value: tuple[str, Any]) -> DecodedEvent:
+def _event(value: tuple[str, Any]) -> NamedEvent:
     pallet, inner = value
     name, fields = (inner, {}) if isinstance(inner, str) else inner
-    return DecodedEvent(index, pallet, name, fields)
+    return pallet, name, fields
 
 
 def fields_text(fields: Any) -> str:

@@ -17,6 +17,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.block_times import blocks_between, times_of
 from cfnode.ledger.database import Database
 from cfnode.ledger.pages import pages
+from cfnode.swaps.genesis_events import NO_CALL
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import Journey, JourneyState, JourneyStep, PayoutKind, PayoutStep, payout_state
 
@@ -222,7 +223,7 @@ def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
             "destination": row["destination"],
             "broadcast": fact.broadcast,
             "transaction": fact.transaction,
-            "recovery": fact.recovery,
+            "recovery": None if fact.recovery == NO_CALL else fact.recovery,
             "reason": row["reason"] if end is None else end["reason"],
         }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import ASSETS
@@ -42,6 +42,7 @@ from cfnode.node.signing.outcome import (
 __all__ = ["EngineControl"]
 
 Answers = Callable[[Situation], Iterable[Answer]]
+T = TypeVar("T")
 MAX_BLOCKS_WAITED: Final = 30
 """Blocks in which an order has to be included."""
 _REASONS: Final[Mapping[str, str]] = {
@@ -165,19 +166,21 @@ class EngineControl(DevControl):
 
     async def _set_pool(self, asset: str, price: int | None, depth: int | None) -> Inclusion:
         provision = Provision(asset, price, depth)
+        if (call := await self._at_best(provision.refilled)) is not None:
+            return await self.as_governance(call)
         inclusion = None
-        while (step := await self._next_step(provision)) is not None:
+        while (step := await self._at_best(provision.next_step)) is not None:
             inclusion = await (self.as_governance(step) if isinstance(step, tuple) else self._order(step))
-        if inclusion is None:
-            self._refuse(f"the pool of {asset} exists and has liquidity: orders and swaps move it")
+        assert inclusion is not None, "a pool without an order needs one"
         return inclusion
 
-    async def _next_step(self, provision: Provision) -> Any:
+    async def _at_best(self, look: Callable[[BlockView], T]) -> T:
+        """Return what `look` finds in the best block, or raise DevCallRefused with its reason."""
         best = self._chain.best
         metadata = (await self._chain.runtime_at(best.hash)).metadata
         with self._chain.state(best.hash) as state:
             try:
-                return provision.next_step(BlockView(metadata, state))
+                return look(BlockView(metadata, state))
             except ScaleError as error:
                 self._refuse(str(error))
 

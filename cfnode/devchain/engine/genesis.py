@@ -96,8 +96,11 @@ def _admissions(_present: Present) -> Part:
 def limits(genesis: RawGenesis, metadata: Metadata) -> Iterator[str]:
     """Yield, one sentence each, what does not work on a chain that begins with this state."""
     present = Present(metadata, genesis.top)
-    stopped = sorted(_stopped(present.value("Environment", "RuntimeSafeMode")))
-    if stopped:
+    has_safe_mode = present.has("Environment", "RuntimeSafeMode")
+    stopped = sorted(_stopped(present.value("Environment", "RuntimeSafeMode"))) if has_safe_mode else []
+    if not has_safe_mode:
+        yield "this release has no safe mode"
+    elif stopped:
         yield f"safe mode stops {', '.join(stopped)}; `cfnode dev govern` can change it"
     else:
         yield "safe mode stops nothing"

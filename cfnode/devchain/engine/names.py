@@ -80,6 +80,7 @@ FIELDS: Final[Mapping[Name, tuple[str, ...]]] = {
     ("Witnesser", "witness_at_epoch"): ("call", "epoch_index"),
     ("Governance", "propose_governance_extrinsic"): ("call", "execution"),
     ("Governance", "call_as_sudo"): ("call",),
+    ("System", "set_storage"): ("items",),
     ("Reputation", "heartbeat"): (),
     ("LiquidityPools", "new_pool"): ("base_asset", "quote_asset", "fee_hundredth_pips", "initial_price"),
     ("LiquidityPools", "set_range_order"): ("base_asset", "quote_asset", "id", "option_tick_range", "size"),

@@ -14,9 +14,10 @@ from typing import Any
 
 import trio
 
-from cfnode.core.addresses import NETWORKS
+from cfnode.core.addresses import NETWORKS, BitcoinNetwork
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.swaps.events import events_of, network_in
 from cfnode.flow.wakeup import Wakeup
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
@@ -48,6 +49,7 @@ class SwapIndex:
         self._found: dict[Key, list[Entry]] = {}
         self._size = 0
         self._progress = Wakeup()
+        self.network = NETWORKS["Development"]
 
     def find(self, *key: Any) -> list[Entry]:
         """Return the events with this key, oldest first."""
@@ -111,15 +113,16 @@ class SwapIndex:
         metadata = (await self._chain.runtime_at(block.hash)).metadata
         with self._chain.state(block.hash) as state:
             time = int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")
+            self.network = network_in(metadata, state)
         return [
             Entry(block, time, index, event.pallet, event.name, event.fields or {})
-            for index, event in enumerate((await self._chain.events(block.hash)).all)
+            for index, event in enumerate(await events_of(self._chain, block))
             if isinstance(event.fields or {}, dict)
         ]
 
     def receive(self, block: BlockRef, entries: list[Entry]) -> None:
         """Keep the events of the next block."""
-        keyed_entries = _all_named(entries)
+        keyed_entries = _all_named(entries, self.network)
         self._numbers[block.hash] = block.number
         self._blocks[block.hash] = keyed_entries
         self._size += len(keyed_entries)
@@ -142,12 +145,12 @@ class SwapIndex:
                 del self._found[key]
 
 
-def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
+def _all_named(entries: list[Entry], network: BitcoinNetwork) -> list[tuple[Key, Entry]]:
     """Return the events under their keys; an event of an unknown shape is left out."""
     keyed_entries: list[tuple[Key, Entry]] = []
     for entry in entries:
         try:
-            keys = keys_of(entry.pallet, entry.name, entry.fields, NETWORKS["Development"])
+            keys = keys_of(entry.pallet, entry.name, entry.fields, network)
             keyed_entries += [(key, entry) for key in keys]
         except (LookupError, TypeError, ValueError, AttributeError):
             log.exception("an event %s.%s has a shape unknown to the swap index", entry.pallet, entry.name)

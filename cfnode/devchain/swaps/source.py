@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from cfnode.core.addresses import NETWORKS, BitcoinNetwork
+from cfnode.core.addresses import BitcoinNetwork
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale.metadata import Metadata
@@ -103,7 +103,7 @@ class _IndexedSwaps:
 
     @property
     def network(self) -> BitcoinNetwork:
-        return NETWORKS["Development"]
+        return self.chain.swaps.network
 
     @property
     def chains(self) -> tuple[str, ...]:

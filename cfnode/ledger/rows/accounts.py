@@ -29,8 +29,8 @@ def _moved(context: Context, event: DecodedEvent, account: str, member: str) -> 
     if not context.mentions(event):
         return False
     fields = event.fields
-    context.add(event, "movements", account=account, asset=fields["asset"], amount=fields[member],
-                credit=member == "amount_credited", balance=fields["new_balance"])  # fmt: skip
+    context.move(event, account, fields["asset"], fields[member], credit=member == "amount_credited",
+                 balance=fields.get("new_balance"))  # fmt: skip
     return True
 
 

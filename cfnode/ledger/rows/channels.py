@@ -26,7 +26,7 @@ def _swap_channel(context: Context, event: DecodedEvent) -> bool:
     fields = event.fields
     if not context.mentions(event):
         return _other(context, event, fields["broker_id"])
-    refund, chunks = fields["refund_parameters"], fields["dca_parameters"] or {}
+    refund, chunks = fields["refund_parameters"] or {}, fields["dca_parameters"] or {}
     _open(
         context,
         event,
@@ -36,15 +36,15 @@ def _swap_channel(context: Context, event: DecodedEvent) -> bool:
         target=fields["destination_asset"],
         address=address_to_text(fields["deposit_address"]),
         destination=address_to_text(fields["destination_address"]),
-        refund_address=address_to_text(refund["refund_address"]),
+        refund_address=address_to_text(refund["refund_address"]) if refund else None,
         commission_bps=fields["broker_commission_rate"],
         boost_bps=fields["boost_fee"],
         opening_fee=fields["channel_opening_fee"],
         expiry_block=fields["source_chain_expiry_block"],
         chunks=chunks.get("number_of_chunks"),
         chunk_interval=chunks.get("chunk_interval"),
-        min_price=str(refund["min_price"]),
-        retry_blocks=refund["retry_duration"],
+        min_price=str(refund["min_price"]) if refund else None,
+        retry_blocks=refund["retry_duration"] if refund else None,
         has_message=fields["channel_metadata"] is not None,
     )
     return True

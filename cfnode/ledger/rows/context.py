@@ -68,6 +68,18 @@ class Context:
         self.add_part(event, "holdings", account=account_text(account), asset=asset, kind=kind,
                       credit=amount >= 0, amount=abs(amount))  # fmt: skip
 
+    def move(
+        self, event: DecodedEvent, account: str, asset: str, amount: int, *, credit: bool, balance: int | None
+    ) -> None:
+        """Add a row of `movements`; `balance` None: the event does not state it, and the books know it."""
+        if balance is None:
+            before = self.known.balance(account, asset)
+            balance = before + amount if credit else before - amount
+            self.known.balances.put_last((account, asset), balance)
+        self.add(
+            event, "movements", account=account, asset=asset, amount=amount, credit=credit, balance=balance
+        )
+
     def charge(self, event: DecodedEvent, kind: str, asset: str, amount: int, **columns: Any) -> None:
         """Add a row of `fees`, unless the amount is 0."""
         if amount:

@@ -118,6 +118,8 @@ class Known:
         self.not_taken = _Cache[tuple[str, int], bool](self._journal)
         """Payouts that failed at their receivers, also in the block that is being read."""
         self.rejected = _Cache[tuple[str, str], tuple[str, str | None] | None](self._journal)
+        self.balances = _Cache[tuple[str, str], int](self._journal)
+        """Free balances, in releases whose events do not state them."""
 
     def at(self, connection: Connection, insert_waiting: Callable[[], None] = _nothing) -> Known:
         """Return this object, which from now on looks up older rows on a connection.
@@ -282,6 +284,18 @@ class Known:
             )
             self.rejected[key] = None if row is None else (row.asset, row.account)
         return self.rejected[key]
+
+    def balance(self, account: str, asset: str) -> int:
+        """Return an account's newest free balance in the books."""
+        if (key := (account, asset)) not in self.balances:
+            moved, opened = schema.movements.c, schema.openings.c
+            balances = [(-1, 0)]
+            for table, amount in ((opened, opened.amount), (moved, moved.balance)):
+                query = select(table.block, amount).where(table.account == account, table.asset == asset)
+                places = [table.block.desc(), *([table.event.desc()] if table is moved else [])]
+                balances += [tuple(row) for row in self._execute(query.order_by(*places).limit(1))]
+            self.balances[key] = max(balances, key=lambda balance: balance[0])[1]
+        return self.balances[key]
 
     def failed_payout(self, asset: str, amount: int, destination: str, succeeded: list[int]) -> int | None:
         """Return the egress of a transfer that its receiver rejected.

@@ -25,13 +25,14 @@ def _requested(context: Context, event: DecodedEvent) -> bool:
     source = fields["input_asset"]
     chain, channel_id = ASSETS[source].chain, details.get("channel_id") if isinstance(details, dict) else None
     height = details.get("deposit_block_height") if isinstance(details, dict) else None
-    if not context.mentions(event) and context.known.channel(chain, channel_id, height) is None:
+    channel = context.known.channel(chain, channel_id, height)
+    if not context.mentions(event) and channel is None:
         return False
     shares = [(account_text(fee["account"]), fee["bps"]) for fee in fields["broker_fees"]]
     kind, request_type = variant(fields["request_type"])
     action, output = variant(request_type.get("output_action", "None"))
     swap_request = KnownRequest(
-        account=_owner(origin, details, shares),
+        account=_owner(origin, details, shares) or (None if channel is None else channel.account),
         source=source,
         target=fields["output_asset"],
         destination=_destination(action, output),
@@ -60,7 +61,21 @@ def _requested(context: Context, event: DecodedEvent) -> bool:
     )
     for account, bps in shares:
         context.add_part(event, "shares", request=number, account=account, bps=bps)
+    if commission := fields.get("broker_commission"):
+        _take_commission(context, event, swap_request, commission)
     return True
+
+
+def _take_commission(context: Context, event: DecodedEvent, request: KnownRequest, amount: int) -> None:
+    """Add what the genesis release gives the channel's broker of a deposit: no other event states it.
+
+    It is no broker fee of the books, which is an amount of USDC.
+    """
+    broker, number, asset = request.account, event.fields["swap_request_id"], request.source
+    if broker is not None:
+        context.move(event, broker, asset, amount, credit=True, balance=None)
+        context.add_part(event, "commissions", account=broker, broker=broker, request=number, swap=number,
+                         asset=asset, amount=amount)  # fmt: skip
 
 
 def _owner(origin: str, details: Any, shares: list[tuple[str, int]]) -> str | None:

@@ -110,7 +110,8 @@ def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str
         fields[f"{name}"] for name in ("refund_parameters", "channel_metadata", "dca_parameters")
     )
     status: dict[str, Any] = {
-        "fillOrKillParams": {
+        "fillOrKillParams": refund
+        and {
             "refundAddress": address_text(refund["refund_address"]),
             "minPrice": price_of(refund["min_price"], source, target),
             "retryDurationBlocks": refund["retry_duration"],

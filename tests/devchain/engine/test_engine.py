@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
 from cfnode.cli.build_spec import build_spec
 from cfnode.cli.client import CallRefused
 from cfnode.core import ss58
-from cfnode.core.amm import RangePool
+from cfnode.core.amm import RangePool, liquidity_for_quote, sqrt_price_of_amounts
 from tests.lengths import repeats
-from tests.support.devchain.engine import BROADCASTERS, RECEIVERS, Play, engine_spec, named, playing
+from tests.support.cli.commands import run
+from tests.support.devchain.engine import (
+    BROADCASTERS,
+    RECEIVERS,
+    Play,
+    address_text,
+    engine_spec,
+    named,
+    playing,
+)
 
 SIGNERS = ("EthereumThresholdSigner", "BitcoinThresholdSigner", "PolkadotThresholdSigner")
 PAIRS = [(source, target) for source in BROADCASTERS for target in BROADCASTERS if source != target]
@@ -94,6 +105,26 @@ def number(value: int | str) -> int:
     return int(value, 16) if isinstance(value, str) else value
 
 
+def test_a_swaps_status_is_told_by_the_plain_commands(play: Play) -> None:
+    """Read a swap by its channel's identity: `cfnode swap status`, and both versions of the service."""
+    play.request("Btc", "Eth")
+    (ready,) = named(play.block(), "SwapDepositAddressReady")
+    opened = int(play.call("chain_getHeader")["number"], 16)
+    channel = f"{opened}-Bitcoin-{ready['channel_id']}"
+    (executed,) = named(play.deposit(address_text(ready), "Btc"), "SwapExecuted")
+    play.until(ETHEREUM, "BroadcastSuccess")
+    code, out, err = run("swap", "status", channel, "--network", "dev", "--node", play.node.url, "--json")
+    assert code == 0, (out, err)
+    status = json.loads(out)
+    assert status["state"] == "COMPLETED"
+    assert status["depositChannel"]["id"] == channel
+    assert int(status["swapEgress"]["amount"]) == number(executed["egress_amount"])
+    for version, state in (("v2/", "COMPLETED"), ("", "COMPLETE")):
+        answer = httpx.get(f"{play.node.url}/{version}swaps/{status['swapId']}", timeout=60).json()
+        assert answer["state"] == state
+    assert_nothing_waits(play)
+
+
 def test_a_receiver_that_refuses_its_transfer_is_reported_and_the_batch_succeeds(play: Play) -> None:
     """Report a transfer that its receiver refuses with address and amount; its batch still succeeds."""
     receiver = "0x" + RECEIVERS["Eth"][1].hex()
@@ -102,6 +133,24 @@ def test_a_receiver_that_refuses_its_transfer_is_reported_and_the_batch_succeeds
     _, failed = play.until("EthereumIngressEgress", "VaultTransferFailed")
     assert (failed["destination_address"], failed["amount"]) == (receiver, executed["egress_amount"])
     play.call("dev_failReceiver", receiver, "Eth", False)
+    assert_nothing_waits(play)
+
+
+def test_a_pool_gets_another_price_and_depth_as_in_the_development_runtime(play: Play) -> None:
+    """Set price and depth of a pool that exists, keep what is not stated, and swap at the new price."""
+    before = pool_of(play, "Eth")
+    play.call("dev_setPool", "Eth", 2_000_000_000)
+    moved = pool_of(play, "Eth")
+    assert (moved.current_sqrt_price, moved.current_liquidity) == (
+        sqrt_price_of_amounts(10**18, 2_000_000_000),
+        before.current_liquidity,
+    )
+    play.call("dev_setPool", "Eth", None, 5_000_000_000_000)
+    deep = pool_of(play, "Eth")
+    assert deep.current_sqrt_price == moved.current_sqrt_price
+    assert deep.current_liquidity == liquidity_for_quote(deep.current_sqrt_price, 5_000_000_000_000)
+    (executed,) = named(play.deposit(play.channel("Eth", "Btc"), "Eth"), "SwapExecuted")
+    assert 1_990_000_000 < number(executed["intermediate_amount"]) < 2_000_000_000
     assert_nothing_waits(play)
 
 

@@ -85,18 +85,18 @@ class Play:
         )  # fmt: skip
         self.call("author_submitExtrinsic", f"0x{extrinsic.hex()}")
 
-    def request(self, source: str, destination: str) -> None:
+    def request(self, source: str, destination: str, commission_bps: int = 0) -> None:
         """Ask for a swap channel, in the pool."""
         fields = {
             "source_asset": source, "destination_asset": destination,
             "destination_address": RECEIVERS[destination],
-            "broker_commission_bps": 0, "channel_metadata": None,
+            "broker_commission_bps": commission_bps, "channel_metadata": None,
         }  # fmt: skip
         self.submit(BROKER, ("Swapping", ("request_swap_deposit_address", fields)))
 
-    def channel(self, source: str, destination: str) -> str:
+    def channel(self, source: str, destination: str, commission_bps: int = 0) -> str:
         """Open a swap channel in a block; return the text of its address."""
-        self.request(source, destination)
+        self.request(source, destination, commission_bps)
         (ready,) = named(self.block(), "SwapDepositAddressReady")
         return address_text(ready)
 
@@ -123,8 +123,14 @@ class Play:
         stored = self.call("state_getStorage", "0x" + storage.key(*keys).hex())
         return storage.decode(None if stored is None else bytes.fromhex(stored[2:]))
 
+    def value_at(self, block: str, pallet: str, item: str) -> Any:
+        """Return a decoded storage value at a block."""
+        storage = self.metadata.storage(pallet, item)
+        stored = self.call("state_getStorage", "0x" + storage.key().hex(), block)
+        return storage.decode(None if stored is None else bytes.fromhex(stored[2:]))
 
-def _share_compiled(home: Path) -> None:
+
+def share_compiled(home: Path) -> None:
     """Let a node of this home find the runtimes that the tests have compiled: each takes ten seconds."""
     compiled = os.environ.get("CFNODE_CACHE")
     place = home / ".cache" / "cfnode"
@@ -148,9 +154,12 @@ def address_text(ready: dict[str, Any]) -> str:
 
 
 @contextmanager
-def playing(spec: Path, folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[Play]:
-    """Yield a node of the chain, whose broker is //Alice."""
-    _share_compiled(folder)
-    arguments = (f"--chain={spec}", "--dev", "--dev-seal=manual", "--dev-broker=//Alice", "--no-prometheus")
+def playing(spec: Path | None, folder: Path, *flags: str, log_name: str = "node.log") -> Iterator[Play]:
+    """Yield a node of the chain, whose broker is //Alice; `spec` None: in the development runtime."""
+    share_compiled(folder)
+    chain = [] if spec is None else [f"--chain={spec}"]
+    paced = any(flag.startswith(("--dev-seal", "--dev-block-time")) for flag in flags)
+    seal = [] if paced else ["--dev-seal=manual"]
+    arguments = (*chain, "--dev", *seal, "--dev-broker=//Alice", "--no-prometheus")
     with running_node(folder, *arguments, *flags, log_name=log_name) as node:
         yield Play(node)
