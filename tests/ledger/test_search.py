@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import base58
 import pytest
 from alembic import command
@@ -12,7 +15,8 @@ from sqlalchemy import delete, insert, text
 from cfnode.core.addresses.bitcoin import NETWORKS
 from cfnode.ledger import schema
 from cfnode.ledger import search as search_module
-from cfnode.ledger.database import Database, _alembic
+from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database, _alembic, sqlite_url
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.search import MAX_TERM_CHARACTERS, SearchResult, search_books
 from cfnode.ledger.service_tables import partner_channels, partner_requests
@@ -20,9 +24,14 @@ from cfnode.swaps.addresses import stored_texts
 from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.events import transaction_text, transaction_texts
 from cfnode.swaps.identity import ChannelId
+from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase, books_of_day
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
+from tests.support.cli.commands import run
+from tests.support.ledger.blocks import GENESIS
+from tests.support.ledger.blocks import block as made
+from tests.support.ledger.reused import BLOCKS, ETHER
 
 
 def search(database: Database, term: str) -> SearchResult:
@@ -130,6 +139,43 @@ async def test_a_reference_finds_the_channel_when_its_request_is_forgotten(
         connection.execute(delete(partner_requests))
     found = search(database, "order-7")
     assert ([channel.partner for channel in found.channels], found.requests) == (["two", "one"], [])
+
+
+def test_the_command_prints_what_a_term_finds(tmp_path: Path) -> None:
+    """As tables and as JSON; its exit code says whether there is a match."""
+    url = sqlite_url(tmp_path / "books.sqlite")
+    database = Database(url)
+    database.migrate()
+    _write_requests(database)
+    (line,) = block("docs/guide/ledger.md", "cfnode ledger find").splitlines()
+    words = (*line.replace("order-4711", "order-7").split()[1:], "--database", url)
+    code, text, err = run(*words)
+    assert (code, err) == (0, "")
+    assert "1-Ethereum-2" in text
+    assert "request of three: sending" in text
+    document = json.loads(run(*words, "--json")[1])
+    assert [channel["channel"] for channel in document["channels"]] == ["1-Ethereum-2", "1-Ethereum-1"]
+    code, text, err = run("ledger", "find", "unheard-of", "--database", url)
+    assert (code, text, "the books have no match for 'unheard-of'" in err) == (1, "", True)
+    code, _, err = run("ledger", "find", "x" * 10_000, "--database", url)
+    assert (code, "at most 200 characters" in err) == (2, True)
+
+
+def test_the_command_prints_swaps_in_whole_units(tmp_path: Path) -> None:
+    """JSON has the smallest ones."""
+    url = sqlite_url(tmp_path / "books.sqlite")
+    database = Database(url)
+    database.migrate()
+    Books(database).begin(GENESIS, "Development", "all", made(0, []), {})
+    Books(database).write([made(number, events) for number, events in enumerate(BLOCKS, 1)], {})
+    code, text, _ = run("ledger", "find", "4", "--database", url)
+    header, line = text.splitlines()
+    assert (code, header.split()[:3]) == (0, ["request", "time", "state"])
+    assert line.split()[0] == "4"
+    assert "swapping" in line
+    assert " 4 " in line
+    (swap,) = json.loads(run("ledger", "find", "4", "--database", url, "--json")[1])["swaps"]
+    assert (swap["input"], swap["source"], swap["state"]) == (str(4 * ETHER), "Eth", "swapping")
 
 
 def test_channels_of_older_books_get_their_references(make_database: MakeDatabase) -> None:

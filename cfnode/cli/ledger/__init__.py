@@ -7,6 +7,7 @@ import click
 from cfnode.cli.examples import verbatim_examples
 from cfnode.cli.groups import CommandGroup
 from cfnode.cli.ledger.check import check
+from cfnode.cli.ledger.find import find
 from cfnode.cli.ledger.partner import partner
 from cfnode.cli.ledger.run import run
 from cfnode.cli.ledger.show import show
@@ -33,5 +34,5 @@ def ledger() -> None:
     """
 
 
-for command in (run, check, show, statement, webhook, partner):
+for command in (run, check, show, find, statement, webhook, partner):
     ledger.add_command(command)
