@@ -116,6 +116,19 @@ def test_the_blocks_of_a_period_are_those_of_its_times(
     )
 
 
+@pytest.mark.parametrize("probes", [1, 2, 5])
+def test_each_time_leads_to_its_own_block(
+    make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, probes: int
+) -> None:
+    """Find each of twenty blocks by its time, and by the time between it and the one before."""
+    monkeypatch.setattr(block_times, "PROBED_BLOCKS", probes)
+    blocks = tuple((number, 10 * number) for number in range(1, 21))
+    with filled(make_database, RandomBooks(blocks, {})).reading() as connection:
+        for number, time in blocks:
+            assert blocks_between(connection, time, time + 1) == (number, number + 1)
+            assert blocks_between(connection, time - 9, time) == (number, number)
+
+
 @EXAMPLES
 @given(
     books=random_books(),

@@ -139,7 +139,6 @@ LINE = Line(**MEMBERS | {"line": "fee", "kind": "network", "asset": "Usdc", "cur
                          "destination": "x" * 100})  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["csv", "json"])
 def test_requests_are_counted_by_the_code_of_their_answer(books: Database, service: Service) -> None:
     """Within seconds, also those that the rate refuses; requests without a partner's key count for none."""
     slow, other = Api.of(service.url, books, rate=2), Api.of(service.url, books)
@@ -157,6 +156,7 @@ def test_requests_are_counted_by_the_code_of_their_answer(books: Database, servi
     wait_until(lambda: used(other) == [(1, {"not_found": 1})])
 
 
+@pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_statement_comes_while_it_is_read_and_is_broken_off_if_the_books_fail(
     books: Database, service: Service, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
