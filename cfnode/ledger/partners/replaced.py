@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, and_, exists, select, update
 
+from cfnode.core.foreign import read_json
 from cfnode.ledger import schema
 from cfnode.ledger.decoding import fields_of
 from cfnode.ledger.partners.lost import FORK_BLOCKS
@@ -82,5 +83,5 @@ def _move(connection: Connection, block: int, channel: ChannelId) -> None:
 
 
 def _with_id(answer: str, channel: ChannelId) -> str:
-    document = json.loads(answer) | {"id": str(channel), "issued_block": channel.block}
+    document = read_json(answer) | {"id": str(channel), "issued_block": channel.block}
     return json.dumps(document, separators=(",", ":"))
