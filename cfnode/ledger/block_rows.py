@@ -20,10 +20,12 @@ from cfnode.ledger.chain import Head
 from cfnode.ledger.decoding import DecodedBlock
 from cfnode.ledger.errors import WrongNodeChain
 from cfnode.ledger.heights import note_heights
+from cfnode.ledger.partners.replaced import follow_replaced, replaced_by
 from cfnode.ledger.prices import Price
 from cfnode.ledger.rows import Known, Rows, rows_of
 from cfnode.ledger.updates import announce
 from cfnode.ledger.webhooks.outbox import WebhookOutbox
+from cfnode.swaps.identity import ChannelId
 
 __all__ = ["BLOCK_HASH", "block_row", "insert_rows", "other_block", "parts", "tip_of", "write_blocks"]
 
@@ -74,6 +76,7 @@ def write_blocks(
         if rows:
             _add_prices(rows, block.number, prices.get(block.number, ()))
         waiting.add(block, rows)
+        _follow_replaced(connection, waiting, rows)
         if outbox.concerns(rows):
             waiting.insert()
             outbox.note(block.number, now, rows)
@@ -84,6 +87,17 @@ def write_blocks(
     note_heights(connection, written)
     announce(connection, written[-1].number)
     return waiting.unread
+
+
+def _follow_replaced(connection: Connection, waiting: _WaitingRows, rows: Rows) -> None:
+    """Give the opened channels of a block what the swap service stored under ids that a fork has replaced."""
+    for row in rows.get(schema.channels.name, ()):
+        channel = ChannelId(row["chain"], row["channel"], row["block"])
+        answers = replaced_by(connection, channel) if row["kind"] == "swap" else []
+        if answers:
+            waiting.insert()
+            opening = next(event for event in rows[schema.events.name] if event["event"] == row["event"])
+            follow_replaced(connection, channel, opening["fields"], answers)
 
 
 class _WaitingRows:

@@ -3,7 +3,8 @@
 All requests have to be answered, none twice on the chain, and each webhook delivered. Two services on one
 database open the channels on a development node that makes a block for each broker call or more; then a
 deposit goes into 100 of the channels, and a receiver gets each change of their swaps' states. First, one
-channel's latency is measured (`_partner_latency`).
+channel's latency is measured (`_partner_latency`). CFNODE_BENCH_CHANNELS: another number of channels, with a
+tenth as many partners and deposits.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from tests.support.ledger.processes import TAKEOVER_S, following, leading, wait_
 from tests.swap_service.load import storm
 from tests.swap_service.partners import broker_chain, followed
 
-PARTNERS, CHANNELS, SWAPS = 100, 1_000, 100
+CHANNELS = int(os.environ.get("CFNODE_BENCH_CHANNELS", "1000"))
+PARTNERS = SWAPS = max(CHANNELS // 10, 1)
 
 Row = tuple[str, str, str, bool | None]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, inspect, select, text
 
 from cfnode.core import ss58
 from cfnode.ledger import schema
@@ -270,10 +270,13 @@ def _written_by_an_older_version(new: Database, old: Database) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "0008_day_totals")
     with new.reading() as reading, old.writing() as connection:
-        for name, table in schema.metadata.tables.items():
-            added = {"opened"} if name != "expectations" else {"time", "opening"}
+        earlier = inspect(connection)
+        for name in earlier.get_table_names():
+            if (table := schema.metadata.tables.get(name)) is None:
+                continue
+            columns = {column["name"] for column in earlier.get_columns(name)}
             for row in reading.execute(select(table)).mappings():
-                kept = {key: value for key, value in row.items() if key not in added}
+                kept = {key: value for key, value in row.items() if key in columns}
                 if name == "deposits" or (name == "fees" and row["kind"] == "ingress"):
                     kept["account"] = ours
                 if name == "partner_channels" and row["opened"] == 7:
@@ -314,7 +317,7 @@ def test_a_webhook_names_the_channel_and_the_documents_state(make_database: Make
     database.migrate()
     add(database, "http://127.0.0.1:9/", None)
     books = written(database)
-    bodies = [json.loads(row["body"]) for row in rows(books, "changes")]
+    bodies = [json.loads(row["body"]) for row in rows(books, "changes") if row["type"] == "swap.state"]
     assert [(body["request"], body["state"], body["status"]) for body in bodies] == [
         (number, "swapping", "SWAPPING") for number in (1, 2, 4)
     ]

@@ -8,7 +8,7 @@ from cfnode.core.addresses import NETWORKS
 from cfnode.ledger.decoding import DecodedEvent
 from cfnode.ledger.rows.context import Context, Handlers
 from cfnode.ledger.rows.known import BOOST_POOL
-from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
+from cfnode.swaps.events import Name, is_deposit, transaction_text, transactions_of, variant
 
 __all__ = ["INGRESS_EGRESS"]
 
@@ -18,8 +18,8 @@ BOOST_ACCOUNT: Final = b"cfnode-dev/boost".ljust(32, b"\0")
 
 def _finalised(context: Context, event: DecodedEvent) -> bool:
     action, details = variant(event.fields["action"])
-    if action == "BoostersCredited":
-        return _repaid(context, event, details)
+    if not is_deposit(event.name, event.fields):
+        return _repaid(context, event, action, details)
     request = details.get("swap_request_id")
     if not _concerns(context, event, request):
         return False
@@ -31,13 +31,13 @@ def _finalised(context: Context, event: DecodedEvent) -> bool:
     return True
 
 
-def _repaid(context: Context, event: DecodedEvent, details: dict[str, Any]) -> bool:
+def _repaid(context: Context, event: DecodedEvent, action: str, details: dict[str, Any]) -> bool:
     """Add a boosted deposit that is final now, and pays the lenders back."""
     prewitnessed = details["prewitnessed_deposit_id"]
     request = context.known.boosted_request(event.chain, prewitnessed)
     if request is None and not _concerns(context, event, None):
         return False
-    _deposit(context, event, "repaid", "BoostersCredited", request=request, prewitnessed=prewitnessed)
+    _deposit(context, event, "repaid", action, request=request, prewitnessed=prewitnessed)
     if _has_boost_account(context):
         owed = context.known.boosted_amount(event.chain, prewitnessed) - details["network_fee_from_boost"]
         context.hold(event, BOOST_ACCOUNT, "boost", owed, event.fields["asset"])
