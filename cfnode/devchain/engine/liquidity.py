@@ -50,6 +50,8 @@ class Provision:
 
     def next_step(self, block: BlockView) -> Step | None:
         """Return what is to be done in the next block; None if the pool has its liquidity."""
+        if not block.has_call("LiquidityPools", "set_range_order"):
+            raise RefusedWish("this release makes pools and orders by calls that the engine does not know")
         assets = {"base_asset": self.asset, "quote_asset": QUOTE}
         if block.stored("LiquidityPools", "Pools", _pair(self.asset)) is None:
             fields = {"fee_hundredth_pips": POOL_FEE, "initial_price": self._initial_price()}
