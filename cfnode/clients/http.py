@@ -166,17 +166,21 @@ class AsyncHttpClient:
         import anyio
         import httpx
 
-        sent = _Sent()
+        sent, status, beginning = _Sent(), 0, bytearray()
         try:
             with anyio.fail_after(call.timeout):
                 async with self._client.stream(**_arguments(call, sent.note_soon)) as response:
                     if glimpsed is not None:
-                        return HttpAnswer(response.status_code, await _glimpse(response, glimpsed))
+                        status = response.status_code
+                        await _glimpse(response, glimpsed, beginning)
+                        return HttpAnswer(status, bytes(beginning))
                     body = _Body(response)
                     async for chunk in response.aiter_raw():
                         body.add(chunk)
                     return body.answer
         except TimeoutError as error:
+            if status:  # only the end of what was glimpsed at is missing
+                return HttpAnswer(status, bytes(beginning))
             raise _too_slow(call, sent.value) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise _translated(call, error, sent.value) from error
@@ -223,19 +227,18 @@ class _Body:
         return HttpAnswer(self._status, bytes(self._bytes))
 
 
-async def _glimpse(response: httpx.Response, size: int) -> bytes:
-    """Return the first bytes of an answer without success, none of another one."""
+async def _glimpse(response: httpx.Response, size: int, beginning: bytearray) -> None:
+    """Add the first bytes of an answer without success, at most `size`; none of another one."""
     import anyio
     import httpx
 
-    beginning = bytearray()
-    if not response.is_success:
-        with suppress(httpx.HTTPError), anyio.move_on_after(GLIMPSE_S):
-            async for chunk in response.aiter_raw():
-                beginning += chunk
-                if len(beginning) >= size:
-                    break
-    return bytes(beginning[:size])
+    if response.is_success:
+        return
+    with suppress(httpx.HTTPError), anyio.move_on_after(GLIMPSE_S):
+        async for chunk in response.aiter_raw():
+            beginning += chunk[: size - len(beginning)]
+            if len(beginning) >= size:
+                return
 
 
 def _limits() -> httpx.Limits:

@@ -58,6 +58,7 @@ def test_what_follows_a_swap_needs_no_broker() -> None:
         "swap quote",
         "swap request",
         "ledger partner add",
+        "ledger partner change",
     ]
 
 

@@ -161,13 +161,24 @@ def play_the_books(play: Player, folder: Path) -> None:
     added = play("ledger webhook add", "http://127.0.0.1:9/changes", books)
     assert play("ledger webhook list", books)[0]["id"] == added["id"]
     play("ledger webhook replay", added["id"], books)
+    delivery = play("ledger webhook test", added["id"], books)["delivery"]
+    assert play("ledger webhook deliveries", added["id"], books)[0]["delivery"] == delivery
+    assert play("ledger webhook delivery", delivery, books)["attempts"] == []
+    play("ledger webhook rotate", added["id"], books)
+    play("ledger webhook disable", added["id"], books)
+    play("ledger webhook enable", added["id"], books)
     play("ledger webhook remove", added["id"], books)
+    assert play("ledger find", "1", books)["swaps"] != []
     assert play("ledger webhook list", books) == []
     play("ledger partner add", "shop", "--budget=5", "--asset=BTC", "--asset=ETH", books)
     (shop,) = play("ledger partner list", books)
     assert (shop["assets"], shop["budget"], shop["budgetAsset"]) == (["Btc", "Eth"], "5" + 18 * "0", "Flip")
+    assert play("ledger partner change", "shop", "--rate=5", books)["rate"] == 5
+    play("ledger partner rotate", "shop", books)
+    assert play("ledger partner usage", "shop", books) == []
     play("ledger partner revoke", "shop", books)
     assert play("ledger partner list", books)[0]["revoked"] is not None
+    assert play("ledger partner remove", "shop", books)["kept"].startswith("shop~")
 
 
 def play_the_keys(play: Player, folder: Path) -> None:

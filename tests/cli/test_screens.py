@@ -317,10 +317,17 @@ def walk_the_books(terminal: Terminal, folder: Path) -> None:
     terminal("ledger", "webhook", "add", "http://127.0.0.1:9/changes", books)
     (webhook,) = json.loads(terminal("ledger", "webhook", "list", books, "--json"))
     terminal("ledger", "webhook", "replay", webhook["id"], books)
-    terminal("ledger", "webhook", "remove", webhook["id"], books)
+    delivery = terminal("ledger", "webhook", "test", webhook["id"], books).strip()
+    terminal("ledger", "webhook", "deliveries", webhook["id"], books)
+    terminal("ledger", "webhook", "delivery", delivery, books)
+    for action in ("rotate", "disable", "enable", "remove"):
+        terminal("ledger", "webhook", action, webhook["id"], books)
+    terminal("ledger", "find", "1", books)
     terminal("ledger", "partner", "add", "shop", books)
     terminal("ledger", "partner", "list", books)
-    terminal("ledger", "partner", "revoke", "shop", books)
+    terminal("ledger", "partner", "change", "shop", "--rate=5", books)
+    for action in ("rotate", "usage", "revoke", "remove"):
+        terminal("ledger", "partner", action, "shop", books)
 
 
 def walk_the_keys(terminal: Terminal, folder: Path) -> None:

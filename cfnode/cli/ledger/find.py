@@ -49,7 +49,8 @@ def find(term: str, database: str | None, as_json: bool) -> None:
     else:
         _print(document)
     if not result.count:
-        raise CommandFailure(f"the books have no match for {term[:80]!r}", ExitCode.FAILURE)
+        text = f"the books have no match for {term[:80]!r}: give another name of it, or wait for its block"
+        raise CommandFailure(text, ExitCode.FAILURE)
 
 
 def _document(result: SearchResult) -> dict[str, Any]:

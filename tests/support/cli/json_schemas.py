@@ -46,6 +46,29 @@ ERROR = {"error": {"code": "text", "message": "text"}}
 PLAYED_ELSEWHERE = {"dev evm"}
 """Commands that run until a signal; tests/sdk/test_recover_on_local_evm.py compares what they print."""
 
+DELIVERY = {
+    "delivery": "text",
+    "type": "text",
+    "subject": "text",
+    "request": {"number", "null"},
+    "state": "text",
+    "ended": {"time", "null"},
+    "error": MAYBE,
+}
+PARTNER = {
+    "name": "text",
+    "commissionBps": "number",
+    "affiliate": {"account", "null"},
+    "rate": "number",
+    "affiliateBps": "number",
+    "assets": "any",
+    "budget": {"amount", "null"},
+    "spent": "amount",
+    "budgetAsset": "text",
+    "revoked": {"time", "null"},
+    "oldKeyUntil": {"time", "null"},
+}
+
 SCHEMAS: dict[str, Schema] = {
     "key generate": Foreign(
         {
@@ -253,6 +276,54 @@ SCHEMAS: dict[str, Schema] = {
         "lines": [LINE],
         "totals": [TOTAL],
     },
+    "ledger find": {
+        "swaps": [
+            {
+                "request": "number",
+                "state": "text",
+                "account": MAYBE,
+                "partner": MAYBE,
+                "source": "text",
+                "target": "text",
+                "chunks": "number",
+                "executed": "number",
+                "input": "amount",
+                "output": "amount",
+                "destination": MAYBE,
+                "transaction": MAYBE,
+                "block": "number",
+                "time": "time",
+            }
+        ],
+        "channels": [
+            {
+                "channel": "text",
+                "kind": "text",
+                "account": "text",
+                "partner": MAYBE,
+                "source": MAYBE,
+                "target": MAYBE,
+                "address": MAYBE,
+                "destination": MAYBE,
+                "time": "time",
+            }
+        ],
+        "deposits": [
+            {
+                "chain": "text",
+                "state": "text",
+                "asset": "text",
+                "reason": MAYBE,
+                "transaction": "text",
+                "block": "number",
+                "amount": "amount",
+                "time": "time",
+            }
+        ],
+        "requests": [{"partner": "text", "state": "text"}],
+        "account": {"account", "null"},
+        "isCut": "bool",
+    },
     "ledger webhook add": {"id": "text", "secret": "text"},
     "ledger webhook list": [
         {
@@ -260,6 +331,10 @@ SCHEMAS: dict[str, Schema] = {
             "url": "text",
             "account": {"account", "null"},
             "created": "time",
+            "state": "text",
+            "oldSecretUntil": {"time", "null"},
+            "failingSince": {"time", "null"},
+            "disabled": {"time", "null"},
             "pending": "number",
             "delivered": "number",
             "expired": "number",
@@ -268,21 +343,31 @@ SCHEMAS: dict[str, Schema] = {
     ],
     "ledger webhook remove": {"id": "text", "removed": "bool"},
     "ledger webhook replay": {"id": "text", "deliveries": "number"},
+    "ledger webhook test": {"delivery": "text"},
+    "ledger webhook rotate": {"id": "text", "secret": "text"},
+    "ledger webhook enable": {"id": "text", "enabled": "bool"},
+    "ledger webhook disable": {"id": "text", "enabled": "bool"},
+    "ledger webhook deliveries": [{**DELIVERY, "attempts": "number"}],
+    "ledger webhook delivery": {
+        **DELIVERY,
+        "url": "text",
+        "body": "text",
+        "attempts": [
+            {
+                "at": "time",
+                "ms": "number",
+                "status": {"number", "null"},
+                "error": MAYBE,
+                "answer": MAYBE,
+            }
+        ],
+    },
     "ledger partner add": {"name": "text", "key": "text"},
-    "ledger partner list": [
-        {
-            "name": "text",
-            "commissionBps": "number",
-            "affiliate": {"account", "null"},
-            "rate": "number",
-            "affiliateBps": "number",
-            "assets": "any",
-            "budget": {"amount", "null"},
-            "spent": "amount",
-            "budgetAsset": "text",
-            "revoked": {"time", "null"},
-        }
-    ],
+    "ledger partner list": [PARTNER],
+    "ledger partner change": PARTNER,
+    "ledger partner rotate": {"name": "text", "key": "text"},
+    "ledger partner remove": {"name": "text", "kept": "text"},
+    "ledger partner usage": [{"day": "text", "requests": "number", "errors": NUMBERS}],
     "ledger partner revoke": {"name": "text", "revoked": "bool"},
     "status": {
         "node": "text",
