@@ -33,7 +33,7 @@ class _StandIn(ModuleType):
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = type(name, (_Value,), {})
+        made = self.FORMS[f"StandIn_{name}"] = type(name, (_Value,), {})
         setattr(self, name, made)
         return made
 

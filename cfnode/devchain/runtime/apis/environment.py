@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeApi, method, struct
+from cfnode.devchain.runtime.frame.classes import declared, u32
 from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.pallets.boost_funding import MIN_LENDING_PERCENT, NETWORK_PERCENT
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import egress_estimate, ingress_estimate
@@ -34,17 +37,32 @@ BOOST_CONFIG = values.BoostConfiguration(
 """The runtime's default rules of boosting."""
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
-struct("cf_traits::SwapLimits", max_swap_retry_duration_blocks="u32", max_swap_request_duration_blocks="u32")
-struct(
-    f"{_API}::NetworkFeeDetails",
-    standard_rate_and_minimum="FeeRateAndMinimum",
-    rates="AssetMap<Permill>",
-)
-struct(
-    f"{_API}::NetworkFees",
-    regular_network_fee="NetworkFeeDetails",
-    internal_swap_network_fee="NetworkFeeDetails",
-)
+
+
+@declared("cf_traits::SwapLimits")
+class SwapLimits:
+    """For how many blocks a swap may be retried, and go on in chunks."""
+
+    max_swap_retry_duration_blocks: u32
+    max_swap_request_duration_blocks: u32
+
+
+@declared(f"{_API}::NetworkFeeDetails")
+class NetworkFeeDetails:
+    """A network fee, and its rate for each asset."""
+
+    standard_rate_and_minimum: values.FeeRateAndMinimum
+    rates: Annotated[dict[str, dict[str, int]], "AssetMap<Permill>"]
+
+
+@declared(f"{_API}::NetworkFees")
+class NetworkFees:
+    """The network fees of swaps for users, and of those inside the chain."""
+
+    regular_network_fee: NetworkFeeDetails
+    internal_swap_network_fee: NetworkFeeDetails
+
+
 struct(
     "pallet_cf_lending_pools::BoostConfiguration",
     network_fee_deduction_from_boost_percent="Percent",
@@ -79,19 +97,19 @@ class EnvironmentApi(RuntimeApi):
         return self.other(SwappingStorage).SwapRetryDelay.get()
 
     @method("SwapLimits")
-    def cf_swap_limits(self) -> values.SwapLimits:
+    def cf_swap_limits(self) -> SwapLimits:
         """For how many blocks a swap may be retried, and go on in chunks."""
         swapping = self.other(SwappingStorage)
-        return values.SwapLimits(
+        return SwapLimits(
             max_swap_retry_duration_blocks=swapping.MaxSwapRetryDurationBlocks.get(),
             max_swap_request_duration_blocks=swapping.MaxSwapRequestDurationBlocks.get(),
         )
 
     @method("NetworkFees")
-    def cf_network_fees(self) -> values.NetworkFees:
+    def cf_network_fees(self) -> NetworkFees:
         """Return the network fee of swaps for users, and of those inside the chain."""
         swapping = self.other(SwappingStorage)
-        return values.NetworkFees(
+        return NetworkFees(
             regular_network_fee=_fees(self, swapping.NetworkFee, swapping.NetworkFeeForAsset),
             internal_swap_network_fee=_fees(
                 self, swapping.InternalSwapNetworkFee, swapping.InternalSwapNetworkFeeForAsset
@@ -195,7 +213,7 @@ class EnvironmentApi(RuntimeApi):
 
 def _fees(
     api: RuntimeApi, standard: Standard, of_asset: StoredMap[str, int, int | None]
-) -> values.NetworkFeeDetails:
+) -> NetworkFeeDetails:
     fee = standard.get()
 
     def rate(asset: str) -> int:
@@ -203,4 +221,4 @@ def _fees(
         return fee.rate if own_rate is None else own_rate
 
     rates = api.runtime.release.asset_map(rate)
-    return values.NetworkFeeDetails(standard_rate_and_minimum=fee, rates=rates)
+    return NetworkFeeDetails(standard_rate_and_minimum=fee, rates=rates)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeApi, enum, method, struct
+from cfnode.devchain.runtime.frame.classes import declared, u32, u64, u128
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
@@ -31,56 +33,104 @@ _API = "state_chain_runtime::runtime_apis::monitoring_api::types"
 _HEIGHTS = ("bitcoin", "ethereum", "polkadot", "solana", "arbitrum", "assethub", "tron", "bsc")
 _IMBALANCES = ("ethereum", "polkadot", "arbitrum", "bitcoin", "solana", "assethub", "tron", "bsc")
 
-struct(
-    f"{_API}::AuthoritiesInfo",
-    authorities="u32",
-    online_authorities="u32",
-    backups="u32",
-    online_backups="u32",
-)
-struct(f"{_API}::BtcUtxos", total_balance="u64", count="u32")
-struct(
-    f"{_API}::EpochState",
-    epoch_duration="u32",
-    current_epoch_started_at="u32",
-    current_epoch_index="u32",
-    min_active_bid="Option<u128>",
-    rotation_phase="str",
-)
-struct(f"{_API}::RedemptionsInfo", total_balance="u128", count="u32")
-struct(f"{_API}::PendingTssCeremonies", evm="u32", bitcoin="u32", polkadot="u32", solana="u32")
 enum("pallet_cf_asset_balances::VaultImbalance<Amount>", "Surplus(Amount)", "Deficit(Amount)")
-struct(
-    f"{_API}::LastRuntimeUpgradeInfo",
-    spec_version="u32",
-    spec_name="str",
-    name="monitoring::LastRuntimeUpgradeInfo",
-)
 _SOLANA_KEY = {"solana": "(Option<u32>, Option<sol::Signature>)"}
-struct(f"{_API}::SolanaNonces", available="Vec<(Address, sol::Digest)>", unavailable="Vec<Address>")
-struct(f"{_API}::FlipSupply", total_supply="u128", offchain_supply="u128")
-struct(
-    f"{_API}::MonitoringDataV2",
-    external_chains_height="ExternalChainsBlockHeight",
-    btc_utxos="BtcUtxos",
-    epoch="EpochState",
-    pending_redemptions="RedemptionsInfo",
-    pending_broadcasts="PendingBroadcasts",
-    pending_tss="PendingTssCeremonies",
-    open_deposit_channels="OpenDepositChannels",
-    fee_imbalance="FeeImbalance<u128>",
-    authorities="AuthoritiesInfo",
-    build_version="monitoring::LastRuntimeUpgradeInfo",
-    suspended_validators="Vec<(Offence, u32)>",
-    pending_swaps="u32",
-    dot_aggkey="PolkadotAccountId",
-    flip_supply="FlipSupply",
-    sol_aggkey="Address",
-    sol_onchain_key="Address",
-    sol_nonces="SolanaNonces",
-    activating_key_broadcast_ids="ActivateKeysBroadcastIds",
-)
 struct("pallet_cf_validator::auction_resolver::AuctionOutcome<Id, Amount>", winners="Vec<Id>", bond="Amount")
+
+
+@declared(f"{_API}::AuthoritiesInfo")
+class AuthoritiesInfo:
+    """The authorities, and those that are online."""
+
+    authorities: u32
+    online_authorities: u32
+    backups: u32
+    online_backups: u32
+
+
+@declared(f"{_API}::BtcUtxos")
+class BtcUtxos:
+    """The outputs of the Bitcoin vault."""
+
+    total_balance: u64
+    count: u32
+
+
+@declared(f"{_API}::EpochState")
+class EpochState:
+    """The epoch, and the phase of the rotation."""
+
+    epoch_duration: u32
+    current_epoch_started_at: u32
+    current_epoch_index: u32
+    min_active_bid: u128 | None
+    rotation_phase: str
+
+
+@declared(f"{_API}::RedemptionsInfo")
+class RedemptionsInfo:
+    """The redemptions that wait to be claimed."""
+
+    total_balance: u128
+    count: u32
+
+
+@declared(f"{_API}::PendingTssCeremonies")
+class PendingTssCeremonies:
+    """The requests of signatures, by scheme."""
+
+    evm: u32
+    bitcoin: u32
+    polkadot: u32
+    solana: u32
+
+
+@declared(f"{_API}::SolanaNonces")
+class SolanaNonces:
+    """The nonce accounts on Solana."""
+
+    available: Annotated[Sequence[tuple[bytes, bytes]], "Vec<(Address, sol::Digest)>"]
+    unavailable: Annotated[Sequence[bytes], "Vec<Address>"]
+
+
+@declared(f"{_API}::FlipSupply")
+class FlipSupply:
+    """The FLIP that was issued, and that outside of the chain."""
+
+    total_supply: u128
+    offchain_supply: u128
+
+
+@declared(f"{_API}::LastRuntimeUpgradeInfo", name="monitoring::LastRuntimeUpgradeInfo")
+class LastRuntimeUpgradeInfo:
+    """The runtime that the chain was last upgraded to."""
+
+    spec_version: u32
+    spec_name: str
+
+
+@declared(f"{_API}::MonitoringDataV2")
+class MonitoringDataV2:
+    """All figures in one answer."""
+
+    external_chains_height: values.ExternalChainsBlockHeight
+    btc_utxos: BtcUtxos
+    epoch: EpochState
+    pending_redemptions: RedemptionsInfo
+    pending_broadcasts: values.PendingBroadcasts
+    pending_tss: PendingTssCeremonies
+    open_deposit_channels: values.OpenDepositChannels
+    fee_imbalance: Annotated[values.FeeImbalance[int], "FeeImbalance<u128>"]
+    authorities: AuthoritiesInfo
+    build_version: LastRuntimeUpgradeInfo
+    suspended_validators: Annotated[Sequence[tuple[values.Offence, int]], "Vec<(Offence, u32)>"]
+    pending_swaps: u32
+    dot_aggkey: Annotated[bytes, "PolkadotAccountId"]
+    flip_supply: FlipSupply
+    sol_aggkey: Annotated[bytes, "Address"]
+    sol_onchain_key: Annotated[bytes, "Address"]
+    sol_nonces: SolanaNonces
+    activating_key_broadcast_ids: values.ActivateKeysBroadcastIds
 
 
 Auction = tuple[
@@ -113,12 +163,10 @@ class MonitoringApi(RuntimeApi):
     api = "MonitoringRuntimeApi"
 
     @method("AuthoritiesInfo")
-    def cf_authorities(self) -> values.AuthoritiesInfo:
+    def cf_authorities(self) -> AuthoritiesInfo:
         """How many authorities there are: all of them are online."""
         count = len(self.other(ValidatorStorage).CurrentAuthorities.get())
-        return values.AuthoritiesInfo(
-            authorities=count, online_authorities=count, backups=0, online_backups=0
-        )
+        return AuthoritiesInfo(authorities=count, online_authorities=count, backups=0, online_backups=0)
 
     @method("ExternalChainsBlockHeight")
     def cf_external_chains_block_height(self) -> values.ExternalChainsBlockHeight:
@@ -129,10 +177,10 @@ class MonitoringApi(RuntimeApi):
         )
 
     @method("BtcUtxos")
-    def cf_btc_utxos(self) -> values.BtcUtxos:
+    def cf_btc_utxos(self) -> BtcUtxos:
         """Return the vault's unspent Bitcoin outputs."""
         outputs = self.other(EnvironmentStorage).BitcoinAvailableUtxos.get()
-        return values.BtcUtxos(total_balance=sum(utxo.amount for utxo in outputs), count=len(outputs))
+        return BtcUtxos(total_balance=sum(utxo.amount for utxo in outputs), count=len(outputs))
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:
@@ -145,11 +193,11 @@ class MonitoringApi(RuntimeApi):
         return []
 
     @method("EpochState")
-    def cf_epoch_state(self) -> values.EpochState:
+    def cf_epoch_state(self) -> EpochState:
         """Epoch and rotation."""
         validator = self.other(ValidatorStorage)
         phase = validator.CurrentRotationPhase.get()
-        return values.EpochState(
+        return EpochState(
             epoch_duration=validator.EpochDuration.get(),
             current_epoch_started_at=validator.CurrentEpochStartedAt.get(),
             current_epoch_index=validator.CurrentEpoch.get(),
@@ -160,10 +208,10 @@ class MonitoringApi(RuntimeApi):
         )
 
     @method("RedemptionsInfo")
-    def cf_redemptions(self) -> values.RedemptionsInfo:
+    def cf_redemptions(self) -> RedemptionsInfo:
         """Redemptions that are pending."""
         pending = [info for _, info in self.other(FundingStorage).PendingRedemptions.items()]
-        return values.RedemptionsInfo(
+        return RedemptionsInfo(
             total_balance=sum(redemption.total for redemption in pending), count=len(pending)
         )
 
@@ -176,10 +224,10 @@ class MonitoringApi(RuntimeApi):
         return values.PendingBroadcasts(**counts)
 
     @method("PendingTssCeremonies")
-    def cf_pending_tss_ceremonies_count(self) -> values.PendingTssCeremonies:
+    def cf_pending_tss_ceremonies_count(self) -> PendingTssCeremonies:
         """Signing ceremonies under way: only the EVM chains have any."""
         evm = len(list(self.other(EvmThresholdSigner).PendingCeremonies.keys()))
-        return values.PendingTssCeremonies(evm=evm, bitcoin=0, polkadot=0, solana=0)
+        return PendingTssCeremonies(evm=evm, bitcoin=0, polkadot=0, solana=0)
 
     @method("u32")
     def cf_pending_swaps_count(self) -> int:
@@ -209,12 +257,10 @@ class MonitoringApi(RuntimeApi):
         return values.VaultImbalanceDeficit(owed - withheld_amount)
 
     @method("monitoring::LastRuntimeUpgradeInfo")
-    def cf_build_version(self) -> values.MonitoringLastRuntimeUpgradeInfo:
+    def cf_build_version(self) -> LastRuntimeUpgradeInfo:
         """Return the name and version of the runtime that made the block."""
         made_by = self.other(System).LastRuntimeUpgrade.known()
-        return values.MonitoringLastRuntimeUpgradeInfo(
-            spec_version=made_by.spec_version, spec_name=made_by.spec_name
-        )
+        return LastRuntimeUpgradeInfo(spec_version=made_by.spec_version, spec_name=made_by.spec_name)
 
     @method("ActivateKeysBroadcastIds")
     def cf_rotation_broadcast_ids(self) -> values.ActivateKeysBroadcastIds:
@@ -229,10 +275,10 @@ class MonitoringApi(RuntimeApi):
         return None if incoming is None else incoming[1]
 
     @method("SolanaNonces")
-    def cf_sol_nonces(self) -> values.SolanaNonces:
+    def cf_sol_nonces(self) -> SolanaNonces:
         """Solana's durable nonces, free and in use."""
         environment = self.other(EnvironmentStorage)
-        return values.SolanaNonces(
+        return SolanaNonces(
             available=environment.SolanaAvailableNonceAccounts.get(),
             unavailable=list(environment.SolanaUnavailableNonceAccounts.keys()),
         )
@@ -249,10 +295,10 @@ class MonitoringApi(RuntimeApi):
         return key if isinstance(key, bytes) else bytes(32)
 
     @method("MonitoringDataV2")
-    def cf_monitoring_data(self) -> values.MonitoringDataV2:
+    def cf_monitoring_data(self) -> MonitoringDataV2:
         """All of these in one."""
         flip = self.other(Flip)
-        return values.MonitoringDataV2(
+        return MonitoringDataV2(
             external_chains_height=self.cf_external_chains_block_height(),
             btc_utxos=self.cf_btc_utxos(),
             epoch=self.cf_epoch_state(),
@@ -266,7 +312,7 @@ class MonitoringApi(RuntimeApi):
             suspended_validators=self.cf_suspended_validators(),
             pending_swaps=self.cf_pending_swaps_count(),
             dot_aggkey=self.cf_dot_aggkey(),
-            flip_supply=values.FlipSupply(
+            flip_supply=FlipSupply(
                 total_supply=flip.TotalIssuance.get(), offchain_supply=flip.OffchainFunds.get()
             ),
             sol_aggkey=self.cf_sol_aggkey(),

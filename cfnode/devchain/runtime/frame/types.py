@@ -84,7 +84,7 @@ class Catalog:
         self, base: Catalog | None = None, classes: Mapping[str, PythonForm] = MappingProxyType({})
     ) -> None:
         self._base = base
-        self._classes = classes
+        self._classes = dict(classes)
         self._own: dict[str, Declaration] = {}
 
     def get(self, name: str) -> Declaration | None:
@@ -96,6 +96,10 @@ class Catalog:
         """Return the Python form of a declared type's values, None for dicts and tuples."""
         form = self._classes.get(name)
         return self._base.form(name) if form is None and self._base is not None else form
+
+    def take_form(self, name: str, form: PythonForm) -> None:
+        """Let values of a declared type have this form."""
+        self._classes[name] = form
 
     def names(self) -> dict[str, Declaration]:
         """Return all declarations by name."""

@@ -29,7 +29,6 @@ from . import (
     lending,
     lending_reports,
     liabilities,
-    limits,
     messages,
     monitoring,
     opened,
@@ -72,7 +71,6 @@ from .keys import *  # noqa: F403
 from .lending import *  # noqa: F403
 from .lending_reports import *  # noqa: F403
 from .liabilities import *  # noqa: F403
-from .limits import *  # noqa: F403
 from .messages import *  # noqa: F403
 from .monitoring import *  # noqa: F403
 from .opened import *  # noqa: F403
@@ -140,5 +138,4 @@ FORMS: Mapping[str, PythonForm] = {
     **system.FORMS,
     **payments.FORMS,
     **blocks.FORMS,
-    **limits.FORMS,
 }
