@@ -33,12 +33,12 @@ def main() -> None:
     sources = {path: path.read_text() for path in sorted((options.root / "cfnode").rglob("*.py"))}
     for name in options.names:
         pattern = pattern_of(name)
-        found = {path: count for path, text in sources.items() if (count := places(text, pattern))}
-        written = [path for path in found if GENERATED.search(sources[path][:HEAD])]
-        print(f"{name}: {len(found) - len(written)} files, {len(written)} written by scripts")
-        for path in found if options.list else ():
+        counts = {path: count for path, text in sources.items() if (count := places(text, pattern))}
+        written = [path for path in counts if GENERATED.search(sources[path][:HEAD])]
+        print(f"{name}: {len(counts) - len(written)} files, {len(written)} written by scripts")
+        for path in counts if options.list else ():
             mark = " (written by a script)" if path in written else ""
-            print(f"    {path.relative_to(options.root)}: {found[path]}{mark}")
+            print(f"    {path.relative_to(options.root)}: {counts[path]}{mark}")
 
 
 def pattern_of(name: str) -> re.Pattern[str]:

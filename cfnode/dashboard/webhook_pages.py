@@ -81,17 +81,17 @@ async def webhook(context: PageContext, request: Request, session: DashboardSess
 async def delivery(context: PageContext, request: Request, session: DashboardSession) -> Response:
     """Return the page of one delivery: the request, and each attempt with its answer and time."""
     webhook_id, number = request.path_params["id"], request.path_params["change"]
-    found = None
+    detail = None
     if _NUMBER.fullmatch(number):
         read = partial(delivery_of, webhook=webhook_id, change=int(number))
-        found = await context.books.read(read)
-    if found is None:
+        detail = await context.books.read(read)
+    if detail is None:
         raise HTTPException(404, "The books have no such delivery.")
 
     async def make() -> str:
-        return context.part("delivery.html", view=found, csrf=session.csrf)
+        return context.part("delivery.html", view=detail, csrf=session.csrf)
 
-    return await context.respond(request, session, f"Delivery {found.line.id}", make)
+    return await context.respond(request, session, f"Delivery {detail.line.id}", make)
 
 
 async def _required(context: PageContext, request: Request) -> Webhook:

@@ -237,7 +237,7 @@ def change(
     as_json: bool,
 ) -> None:
     """Change terms of the partner NAME, from its next request on. Terms without an option stay."""
-    given = {
+    changed_terms = {
         "commission_bps": commission,
         "affiliate": affiliate,
         "affiliate_bps": affiliate_commission,
@@ -245,7 +245,7 @@ def change(
         "rate": rate,
         "budget": None if budget is None else atoms(budget, 18, "--budget"),
     }
-    terms: dict[str, Any] = {term: value for term, value in given.items() if value is not None}
+    terms: dict[str, Any] = {term: value for term, value in changed_terms.items() if value is not None}
     for flag, is_set, ended in (
         ("--no-affiliate", no_affiliate, {"affiliate": None, "affiliate_bps": 0}),
         ("--all-assets", all_assets, {"assets": None}),

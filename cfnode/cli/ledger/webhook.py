@@ -252,19 +252,19 @@ def delivery(delivery_id: str, database: str | None, as_json: bool) -> None:
         books.require()
         key = history.delivery_number(delivery_id)
         with books.reading() as connection:
-            found = None if key is None else history.delivery_of(connection, *key)
-    if found is None:
+            sent = None if key is None else history.delivery_of(connection, *key)
+    if sent is None:
         text = f"no delivery {delivery_id[:40]!r}: `cfnode ledger webhook deliveries ID` prints the ids"
         raise CommandFailure(text, ExitCode.FAILURE)
-    record = _record(found.line)
+    record = _record(sent.line)
     if as_json:
-        tries = [_attempt(attempt) for attempt in found.attempts]
-        print_json({**record, "url": found.line.url, "body": found.body, "attempts": tries})
+        tries = [_attempt(attempt) for attempt in sent.attempts]
+        print_json({**record, "url": sent.line.url, "body": sent.body, "attempts": tries})
         return
-    for name, value in (*record.items(), ("url", found.line.url), ("body", found.body)):
+    for name, value in (*record.items(), ("url", sent.line.url), ("body", sent.body)):
         click.echo(f"{name:<9} {'' if value is None else value}")
     names = ("at", "ms", "status", "error", "answer")
-    table = ([_cell(value) for value in _attempt(attempt).values()] for attempt in found.attempts)
+    table = ([_cell(value) for value in _attempt(attempt).values()] for attempt in sent.attempts)
     print_table(names, table, "no attempts")
 
 

@@ -49,13 +49,13 @@ def fact_changes(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> l
 
     Those that are noted already, by an earlier reading of their block, are left out.
     """
-    found = [
+    records = [
         *_opened(connection, _stored(connection, schema.channels, rows)),
         *_of_deposits(connection, _stored(connection, schema.deposits, rows)),
         *_seen(connection, _stored(connection, schema.boosts, rows)),
     ]
-    known = _noted(connection, {change["subject"] for change in found})
-    fresh = [change for change in found if _key(change) not in known]
+    known = _noted(connection, {change["subject"] for change in records})
+    fresh = [change for change in records if _key(change) not in known]
     return sorted(fresh, key=lambda change: (change["block"], change["event"]))
 
 
@@ -81,9 +81,9 @@ def _stored(connection: Connection, table: Table, rows: Mapping[str, Sequence[An
         return []
     blocks = sorted({block for block, _ in places})
     query = select(table).where(table.c.block.in_(blocks)).order_by(*table.primary_key.columns)
-    found = [dict(row) for row in connection.execute(query).mappings()]
+    records = [dict(row) for row in connection.execute(query).mappings()]
     times = times_of(connection, blocks)
-    return [row | {"time": times[row["block"]]} for row in found if (row["block"], row["event"]) in places]
+    return [row | {"time": times[row["block"]]} for row in records if (row["block"], row["event"]) in places]
 
 
 def _opened(connection: Connection, rows: list[Record]) -> Iterator[Record]:

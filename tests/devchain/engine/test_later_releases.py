@@ -67,16 +67,16 @@ def answers(metadata: Metadata, state: Written) -> list[Answer]:
     """Return all answers of the engine to a state; assert that the metadata decodes each call."""
     block = BlockView(metadata, state)  # type: ignore[arg-type]
     situation = Situation(block, EPOCH, (ENGINE,), HOUR_MS, 2 * HOUR_MS)
-    given = [answer for part in PARTS for answer in part(situation)]
-    for answer in given:
+    sent = [answer for part in PARTS for answer in part(situation)]
+    for answer in sent:
         assert metadata.call_codec.decode(block.encoded(answer.call))
-    return given
+    return sent
 
 
-def calls(given: list[Answer], kind: type) -> dict[tuple[str, str], Any]:
+def calls(sent: list[Answer], kind: type) -> dict[tuple[str, str], Any]:
     """Return the fields of the calls of a kind, by pallet and name."""
     made = {}
-    for answer in given:
+    for answer in sent:
         if isinstance(answer, kind):
             pallet, call = answer.call
             made[(pallet, call) if isinstance(call, str) else (pallet, call[0])] = call[1]
@@ -159,14 +159,14 @@ def test_deposits_and_funds_are_witnessed(metadata: Metadata, state: Written) ->
     state.put("Environment", "ChainflipNetworkEnvironment", "Mainnet")
     block = BlockView(metadata, state)  # type: ignore[arg-type]
     situation = Situation(block, EPOCH, (ENGINE,), 0, 0)
-    given = [funding(situation, b"\x01" * 32, 10**18)]
+    sent = [funding(situation, b"\x01" * 32, 10**18)]
     for asset, address in (("Eth", b"\x02" * 20), ("Btc", b"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")):
-        given += deposit(situation, (asset, address), asset, 10**8, b"\x03" * 32)
-    made = calls(given, Witnessed)
+        sent += deposit(situation, (asset, address), asset, 10**8, b"\x03" * 32)
+    made = calls(sent, Witnessed)
     assert made.keys() == {
         call_of(metadata, "Funding", "execute_sc_call"),
         ("EthereumIngressEgress", "process_deposits"),
         ("BitcoinIngressEgress", "process_deposits"),
     }
-    for answer in given:
+    for answer in sent:
         assert metadata.call_codec.decode(block.encoded(answer.call))

@@ -61,11 +61,11 @@ def documented() -> dict[tuple[str, str], Counter[str]]:
 
 def test_each_difference_of_the_events_is_documented(booked: Pairs) -> None:
     """Compare the events of the books, by scenario: what one chain alone has is in the page's table."""
-    found: dict[tuple[str, str], Counter[str]] = {}
+    differences: dict[tuple[str, str], Counter[str]] = {}
     for name, (dev, real) in booked.items():
         by_dev, by_real = Counter(dev.events), Counter(real.events)
-        found |= {(name, "development"): by_dev - by_real, (name, "genesis"): by_real - by_dev}
-    assert {key: events for key, events in found.items() if events} == documented()
+        differences |= {(name, "development"): by_dev - by_real, (name, "genesis"): by_real - by_dev}
+    assert {key: events for key, events in differences.items() if events} == documented()
 
 
 def test_both_swap_alike_to_the_unit(booked: Pairs) -> None:

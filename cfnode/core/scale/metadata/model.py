@@ -126,8 +126,8 @@ class Metadata:
 
     def call_fields(self, pallet: str, name: str) -> tuple[Field, ...] | None:
         """Return the fields of a call; None if the runtime has no such call."""
-        found = self._index.pallets.get(pallet)
-        calls = self._variants_of(None if found is None else found.calls).values()
+        known = self._index.pallets.get(pallet)
+        calls = self._variants_of(None if known is None else known.calls).values()
         return next((variant.fields for variant in calls if variant.name == name), None)
 
     def has_call(self, pallet: str, name: str) -> bool:
