@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 from tests.documentation import NOT_RUN, PAGES, Block, blocks, with_line
 
 FOLLOWED = {
+    "docs/design/additions.md": "tests/devchain/runtime/test_additions.py",
     "docs/guide/first-broker.md": "tests/e2e/test_newcomer.py",
     "docs/guide/provide-and-withdraw.md": "tests/e2e/test_guide_lp.py",
     "docs/guide/scenarios.md": "tests/e2e/test_guide.py",

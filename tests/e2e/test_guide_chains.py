@@ -45,7 +45,7 @@ def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> No
 
 
 def test_a_swap_in_the_real_runtime(berghain_spec: Path, tmp_path: Path) -> None:
-    """Swap in the real runtime by the page's blocks."""
+    """Swap in the real runtime by the page's blocks, and find the swap in the books."""
     (tmp_path / "berghain.chainspec.raw.json").symlink_to(berghain_spec)
     Shell(tmp_path).run(block(REAL, "cfnode build-spec"))
     with started_by(tmp_path, block(REAL, "cfnode run --chain")) as node:
@@ -54,6 +54,9 @@ def test_a_swap_in_the_real_runtime(berghain_spec: Path, tmp_path: Path) -> None
         channel = json.loads(shell.run(block(REAL, "cfnode rpc")))
         shell.run(block(REAL, "cfnode dev deposit").replace("0x…", channel["address"]))
         wait_until(lambda: "has arrived on Bitcoin" in node.log, "the payout arrives")
+        books = block(REAL, "cfnode ledger run")
+        assert "books and chain agree" in shell.run(books)
+        wait_until(lambda: " paid " in shell.run(books), "the payout is in the books")
 
 
 @only_whole

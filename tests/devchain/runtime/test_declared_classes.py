@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import FrozenInstanceError
 from typing import Annotated
@@ -9,10 +10,12 @@ from typing import Annotated
 import pytest
 
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.apis.environment import SwapLimits
 from cfnode.devchain.runtime.frame.classes import declared, expression_of, u8, u16, u32, u64, u128
 from cfnode.devchain.runtime.frame.expressions import TypeLanguageError
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON, Catalog
+from tests.documentation import block
 
 CLASSES, TEXTS = Catalog(COMMON), Catalog(COMMON)
 
@@ -91,3 +94,9 @@ def test_an_annotation_without_an_expression_is_refused() -> None:
     """Refuse a Python type that has no one type of the chain, and say what to write."""
     with pytest.raises(TypeLanguageError, match="give one with Annotated"):
         expression_of(int)
+
+
+def test_the_page_shows_a_class_of_the_source() -> None:
+    """Compare the excerpt in the design page with the class that it is of."""
+    excerpt = block("docs/design/development-runtime.md", "@declared")
+    assert excerpt.strip() in inspect.getsource(inspect.getmodule(SwapLimits) or SwapLimits)
