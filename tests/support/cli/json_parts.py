@@ -147,6 +147,7 @@ LINE = Foreign(
         "swap": {"number", "null"},
         "chain": MAYBE,
         "channel": {"number", "null"},
+        "channel_id": MAYBE,
         "egress": {"number", "null"},
         "destination": MAYBE,
         "asset": "text",
@@ -188,6 +189,7 @@ REPORTS = {
             "request": NUMBER,
             "chain": MAYBE,
             "channel": NUMBER,
+            "channel_id": MAYBE,
         }
     ),
     "swaps": Foreign(
