@@ -2,9 +2,10 @@
 
 Helpers live in `tests/support/`, one folder a room, or in a module of their own: a test file is run, not
 imported. A test waits for a condition, in a loop (`tests/support/waiting.py`), or has a clock that jumps;
-where the sleep is what is tested, a comment on its line says so. A test that starts programs by others, or
-more than one, bears the mark `world` (`tests/support/tiers.py`). Without arguments every tracked Python file
-is read; with arguments those files.
+where the sleep is what is tested, a comment on its line says so. A limit in time only ends a test that
+hangs: one of less than `MIN_LIMIT_S` needs a clock that jumps, or a comment. A test that starts programs by
+others, or more than one, bears the mark `world` (`tests/support/tiers.py`). Without arguments every tracked
+Python file is read; with arguments those files.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ PLAYS_TESTS = ("tests/core/test_vectors.py",)
 """Files that play the tests of other modules, to see which vectors these open."""
 CLOCKS = re.compile(r"\b(mock|autojump|patient|jumping)_clock\b")
 """Fixtures of a clock that jumps: with one, a sleep takes no time."""
+MIN_LIMIT_S = 60.0
+"""Seconds of the shortest limit on real time; `LIMIT_S` of `tests/support/waiting.py` is the usual one."""
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -52,6 +55,7 @@ def faults(name: str, text: str) -> Iterator[str]:
         if of_a_test(module):
             yield f"{name}:{line}: {module} is of a test: what several files use belongs in tests/support/"
     yield from idle(name, text, tree)
+    yield from hasty(name, text, tree)
     yield from unmarked(name, tree)
 
 
@@ -62,6 +66,29 @@ def idle(name: str, text: str, tree: ast.Module) -> Iterator[str]:
         for line in sleeps(tree):
             if "  # " not in lines[line - 1]:
                 yield f"{name}:{line}: wait for a condition, or say in a comment why it is this sleep"
+
+
+def hasty(name: str, text: str, tree: ast.Module) -> Iterator[str]:
+    """Yield a line for each short limit on real time without a comment."""
+    lines = text.splitlines()
+    if name.startswith("tests/"):
+        for line in short_limits(tree):
+            if "  # " not in lines[line - 1]:
+                yield f"{name}:{line}: too short for a slow machine: take LIMIT_S, or say why in a comment"
+
+
+def short_limits(tree: ast.AST) -> Iterator[int]:
+    """Yield the line of each limit of less than `MIN_LIMIT_S` in a function without a clock that jumps."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if CLOCKS.search(ast.unparse(node.args)):
+                continue
+            case ast.Call(
+                func=ast.Attribute(attr="fail_after" | "move_on_after"),
+                args=[ast.Constant(value=int() | float() as seconds)],
+            ) if 0 < seconds < MIN_LIMIT_S:
+                yield node.lineno
+        yield from short_limits(node)
 
 
 def sleeps(tree: ast.AST, *, waits: bool = False) -> Iterator[int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cfnode.cli import client
+from tests.support.waiting import LIMIT_S
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTENING = re.compile(
@@ -61,7 +62,7 @@ class NodeProcess:
         """Send the signal, give the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=LIMIT_S)
 
 
 def command(*arguments: str) -> list[str]:
@@ -111,7 +112,7 @@ def starting_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iter
     finally:
         if process.poll() is None:
             process.kill()
-            process.wait(timeout=30)
+            process.wait(timeout=LIMIT_S)
 
 
 def until(reached: Callable[[], bool]) -> None:

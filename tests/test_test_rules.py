@@ -63,6 +63,36 @@ def test_a_loop_a_comment_or_a_clock_allows_a_sleep(text: str) -> None:
     assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "async def test():\n    with trio.fail_after(20):\n        await it()",
+        "async def test():\n    with move() as here, anyio.move_on_after(0.3) as waited:\n        await it()",
+        "async def one(autojump_clock): ...\nasync def two():\n    with trio.fail_after(1.5):\n        it()",
+    ],
+)
+def test_a_short_limit_on_real_time_is_refused(text: str) -> None:
+    """Refuse a limit that a slow machine could reach, in tests only."""
+    (fault,) = faults("tests/rpc/lp/test_lp.py", text)
+    assert "take LIMIT_S" in fault
+    assert list(faults("scripts/bench.py", text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "with trio.fail_after(LIMIT_S):\n    it()",
+        "with trio.fail_after(60):\n    it()",
+        "with trio.move_on_after(0):\n    it()",
+        "with trio.move_on_after(0.3):  # the cancellation is what is tested\n    it()",
+        "async def test(patient_clock):\n    with trio.fail_after(2):\n        await it()",
+    ],
+)
+def test_a_long_limit_a_comment_or_a_clock_is_allowed(text: str) -> None:
+    """Allow a limit that only a hang reaches, one with a comment, and any with a clock that jumps."""
+    assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
+
+
 @pytest.mark.world  # scripts/check runs it too
 def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     """Find no broken rule in the project's files."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
 from hypothesis import given
@@ -30,14 +30,38 @@ def test_the_party_and_the_network_of_an_address(text: str, party: str, network:
     assert (party_of(text), network_of(text)) == (party, network)
 
 
-@given(st.ip_addresses(v=6).map(str), st.ip_addresses(v=6).map(str))
-def test_two_addresses_are_of_one_party_if_their_first_64_bits_agree(one: str, another: str) -> None:
+HALVES = st.integers(0, 2**64 - 1)
+PREFIXES = st.integers(1, 2**64 - 1)
+"""The first 64 bits; all zeros are those of this machine, and of IPv4 addresses."""
+
+
+def address(prefix: int, rest: int) -> str:
+    """Return the IPv6 address of both halves."""
+    return str(IPv6Address(prefix << 64 | rest))
+
+
+@given(PREFIXES, PREFIXES, HALVES, HALVES)
+def test_two_addresses_are_of_one_party_if_their_first_64_bits_agree(
+    prefix: int, other_prefix: int, rest: int, other_rest: int
+) -> None:
     """Count IPv6 addresses that agree in their first 64 bits as one party: one customer has them all."""
-    shared = str(ip_address((int(ip_address(one)) >> 64 << 64) | (int(ip_address(another)) & (1 << 64) - 1)))
-    parsed = peer_address(shared), peer_address(one)
-    if all(address is not None and address.version == 6 and not address.is_loopback for address in parsed):
-        assert party_of(one) == party_of(shared)
-        assert ip_address(one) in ip_network(party_of(one))
+    one, another = address(prefix, rest), address(prefix, other_rest)
+    assert peer_address(one) == ip_address(one)
+    assert party_of(one) == party_of(another)
+    assert ip_network(party_of(one)).prefixlen == 64
+    assert ip_address(one) in ip_network(party_of(one))
+    assert (party_of(one) == party_of(address(other_prefix, rest))) is (prefix == other_prefix)
+
+
+@given(HALVES)
+def test_an_address_of_zeros_is_of_this_machine_or_of_ipv4(rest: int) -> None:
+    """Count the loopback address and mapped IPv4 addresses by themselves, in a prefix of zeros too."""
+    whole = IPv6Address(rest)
+    by_itself = whole.is_loopback or whole.ipv4_mapped is not None
+    expected = str(whole.ipv4_mapped or whole) if by_itself else "::/64"
+    assert party_of(address(0, rest)) == expected
+    assert party_of(address(0, 1)) == "::1"
+    assert party_of(address(0, 0xFFFF << 32 | rest % 2**32)) == str(IPv4Address(rest % 2**32))
 
 
 @given(st.text(max_size=60))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from cfnode.cli.client import CallRefused
 from tests.e2e.conftest import Cfnode
 from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
+from tests.support.processes import has_ended
+from tests.support.waiting import LIMIT_S, wait_until
 
 NUMBER = "0x26aa394eea5630e07c48ae0c9558cef702a5c1b19ab7a04f536c519aca4983ac"  # System.Number
 BLOCKS = 5_000
@@ -174,13 +175,8 @@ def test_a_killed_node_leaves_no_executor_and_a_store_that_opens(tmp_path: Path)
         blocks(node, 20, finalize=True)
         child = executor_of(node)
         node.process.kill()
-        node.process.wait(timeout=10)
-        descriptor = os.pidfd_open(child) if Path(f"/proc/{child}").exists() else None
-        if descriptor is not None:
-            import select
-
-            assert select.select([descriptor], [], [], 2.0)[0], "the executor outlived its node by 2 s"
-            os.close(descriptor)
+        node.process.wait(timeout=LIMIT_S)
+        wait_until(lambda: has_ended(child), "the executor outlived its node")
     with running_node(tmp_path, *flags) as node:
         assert number_of(node) == 20
 

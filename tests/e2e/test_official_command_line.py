@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cfnode import __version__
 from cfnode.cli.client import CallRefused
 from cfnode.core import ss58
 from cfnode.core.scale.metadata import decode_metadata
@@ -148,7 +149,7 @@ def test_what_the_chain_refuses_has_its_own_words(broker: NodeProcess) -> None:
 def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> None:
     """Log the lines that operators look for, without escapes."""
     for text in (
-        "version 0.1.0",
+        f"version {__version__}",
         "📋 Chain specification: ",
         "⚡  Light-RPC mode enabled",
         "Initializing Genesis block/state",

@@ -6,6 +6,7 @@ import trio
 import trio.testing
 
 from cfnode.flow.fairness import CLIENT, FairLimiter
+from tests.support.waiting import LIMIT_S
 
 
 async def test_a_client_that_asks_for_one_thing_waits_for_one_turn() -> None:
@@ -77,6 +78,6 @@ async def test_a_place_that_came_too_late_goes_on_to_the_next() -> None:
             await trio.testing.wait_all_tasks_blocked()
             first.cancel()
     assert served[-1] == "next"
-    with trio.fail_after(1):
+    with trio.fail_after(LIMIT_S):
         async with limiter:
             pass

@@ -6,6 +6,7 @@ import trio
 import trio.testing
 
 from cfnode.flow.wakeup import Wakeup
+from tests.support.waiting import LIMIT_S
 
 
 async def test_a_notification_wakes_all_waiting_tasks() -> None:
@@ -16,7 +17,7 @@ async def test_a_notification_wakes_all_waiting_tasks() -> None:
         await wakeup.wait()
         woken.append(number)
 
-    with trio.fail_after(1):
+    with trio.fail_after(LIMIT_S):
         async with trio.open_nursery() as nursery:
             for number in range(3):
                 nursery.start_soon(wait, number)
@@ -30,6 +31,6 @@ async def test_a_notification_between_looking_and_waiting_ends_the_wait_at_once(
     wakeup = Wakeup()
     event = wakeup.next
     wakeup.notify()
-    with trio.fail_after(1):
+    with trio.fail_after(LIMIT_S):
         await event.wait()
     assert not wakeup.next.is_set(), "the next wait is for the next notification"

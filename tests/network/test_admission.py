@@ -27,7 +27,7 @@ from cfnode.network.service import NetworkService
 from cfnode.network.useful_peers import MAX_USEFUL, MIN_DELIVERED, USEFUL_PEERS_FILE, UsefulPeers
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.notifications import Node
-from tests.support.waiting import until
+from tests.support.waiting import LIMIT_S, until
 
 
 def at(host: str) -> Multiaddr:
@@ -87,7 +87,7 @@ async def test_an_honest_node_is_accepted_while_all_half_open_slots_are_held() -
         for number in range(3 * MAX_HALF_OPEN_CONNECTIONS):
             nursery.start_soon(hold, node, f"127.0.0.{2 + number % 7}")
         await until(lambda: node._connections.admission.pending == MAX_HALF_OPEN_CONNECTIONS)
-        with trio.fail_after(10):
+        with trio.fail_after(LIMIT_S):
             assert await honest.connect(address_of(node)) == node.peer_id
             await until(lambda: honest.peer_id in node.peers)
         assert node._connections.admission.pending <= MAX_HALF_OPEN_CONNECTIONS

@@ -28,7 +28,7 @@ from cfnode.network.transport import DialError
 from cfnode.network.upgrade import upgrade
 from tests.network.conftest import address_of, key, running, service
 from tests.support.network.hostile import ended, frames, raw, secured, victim
-from tests.support.waiting import until
+from tests.support.waiting import LIMIT_S, until
 
 
 async def still_works(node: NetworkService) -> None:
@@ -259,7 +259,7 @@ async def test_a_multistream_line_that_is_not_text_ends_its_substream_only() -> 
         session.send(number, line(MULTISTREAM_HEADER) + b"\x05\xff\xfe\xfd\xfc\n")
         await frames(peer.channel, stream, *session.frames_to_send())
         events = []
-        with trio.fail_after(5):
+        with trio.fail_after(LIMIT_S):
             while not any(type(event).__name__ == "StreamReset" for event in events):
                 for plaintext in peer.channel.receive_data(bytes(await stream.receive_some(65536))):
                     events += session.receive_data(plaintext)
@@ -320,7 +320,10 @@ async def test_a_boot_node_that_disconnects_at_once_is_not_dialed_again_at_once(
         async with running(node):
             await until(lambda: calls)
             await until(lambda: not node.peers and not announces.has_link(peer_id(key(66).public)))
-            await trio.testing.wait_all_tasks_blocked(0.05)
+            check = node._dialing._wake
+            node._dialing.wake()
+            await until(lambda: node._dialing._wake is not check)
+            assert not node._dialing._under_way, "this check would have dialed it"
             assert calls == 1
         nursery.cancel_scope.cancel()
 

@@ -14,7 +14,7 @@ from cfnode.network.interface import Closed, NotificationLimits, ProtocolOpened,
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, running, service
 from tests.support.network.notifications import Node, next_of
-from tests.support.waiting import until
+from tests.support.waiting import LIMIT_S, until
 
 
 async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:
@@ -79,7 +79,7 @@ async def test_a_peer_that_does_not_read_is_dropped_when_its_queue_is_full() -> 
         await two.service.connect(address_of(one.service))
         await next_of(two.announces)  # one's own events are never read
         sent = 0
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             while two.announces.send(one.id, bytes(100_000)):
                 sent += 1
                 await trio.sleep(0.001)

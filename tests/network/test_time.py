@@ -25,6 +25,7 @@ from cfnode.network.interface import RequestFailed, RequestLimits
 from cfnode.network.substream import Substream
 from tests.support.network.connections import both, connection, ignore, ours_and_raw, secured_pair
 from tests.support.network.requests import echo, serving
+from tests.support.waiting import LIMIT_S
 
 
 async def test_a_peer_that_does_not_answer_pings_is_disconnected(
@@ -70,7 +71,7 @@ async def test_a_connection_that_is_ending_refuses_tasks_and_substreams(turns: i
     """Refuse tasks and substreams on a connection that is ending, at every moment of its end."""
     (left, there), (_, _) = await secured_pair()
     ending = connection(left, there, ignore, inbound=False)
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ending.run, there.first)
             await ending.ready.wait()

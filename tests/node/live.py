@@ -59,7 +59,7 @@ def made(node: Node) -> DevelopmentChain:
 
 async def reach(node: Node, number: int) -> None:
     """Wait until the best chain is that long."""
-    with trio.fail_after(30), node.chain.subscribe() as events:
+    with trio.fail_after(LIMIT_S), node.chain.subscribe() as events:
         while node.chain.best.number < number:
             await events.__anext__()
 

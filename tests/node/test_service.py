@@ -26,6 +26,7 @@ from cfnode.serving.limits import MAX_REQUEST_HEAD_BYTES
 from cfnode.store import StoreError
 from tests.node.live import FLIP, LOOPBACK, live_node, made, reach
 from tests.support.ports import free_port
+from tests.support.waiting import LIMIT_S
 
 INSTANT = DevConfig(seal="instant")
 
@@ -278,7 +279,7 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
 
 async def wait_final(node: Node, number: int) -> None:
     """Wait until a block with this number is final."""
-    with trio.fail_after(20), node.chain.subscribe() as events:
+    with trio.fail_after(LIMIT_S), node.chain.subscribe() as events:
         while node.chain.finalized.number < number:
             await events.__anext__()
 

@@ -21,6 +21,7 @@ from cfnode.node.node import Node
 from cfnode.rpc.table.convert import to_hex
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http, WebSocket
+from tests.support.waiting import LIMIT_S
 
 ALICE = Keypair.from_suri("//Alice", "sr25519")
 
@@ -127,7 +128,7 @@ async def first_block(served: Served) -> Served:
 async def all_final(served: Served) -> str:
     """Wait until the best block is finalized; return its hash, of a node that makes no blocks by itself."""
     chain = served.node.chain
-    with trio.fail_after(30), chain.subscribe() as events:
+    with trio.fail_after(LIMIT_S), chain.subscribe() as events:
         while chain.finalized.hash != chain.best.hash:
             await anext(aiter(events))
     return to_hex(chain.best.hash)

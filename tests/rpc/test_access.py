@@ -24,6 +24,7 @@ from cfnode.serving import server, shares
 from cfnode.web.networks import BadFlagError, is_within, networks
 from cfnode.web.origins import origin_policy
 from tests.rpc.clients import Answer, Http, StandIn, WebSocket, served
+from tests.support.waiting import LIMIT_S
 
 UNSAFE = Method("test_unsafe", lambda node: True, access=Access.UNSAFE)
 SPEND = Method("test_spend", lambda node: True, access=Access.BROKER)
@@ -340,7 +341,7 @@ async def test_room_comes_back_when_a_connection_ends() -> None:
         async with Http(port) as http:
             assert (await http.request("GET", "/health")).status == 200
         status = 429
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             while status == 429:
                 async with Http(port) as http:
                     status = (await http.request("GET", "/health")).status

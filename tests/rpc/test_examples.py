@@ -22,6 +22,7 @@ from tests.support.rpc.cases import CASES
 from tests.support.rpc.official import NEWER, differences, example
 from tests.support.rpc.providers import Provider
 from tests.support.rpc.samples_chain import ask, metadata
+from tests.support.waiting import LIMIT_S
 
 __all__ = ["metadata"]  # a fixture
 
@@ -107,7 +108,7 @@ def same_form(ours: Any, name: str) -> None:
 
 async def next_with(ws: WebSocket, method: str, member: str) -> Any:
     """Return the next notification of a subscription in which something is listed, whole."""
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while True:
             message = await ws.message()
             if message.get("method") == method and message["params"]["result"][member]:

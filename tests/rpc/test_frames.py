@@ -23,6 +23,7 @@ from cfnode.serving.frames import (
 from cfnode.web.bodies import FREE_PIECES, MIN_PIECE_BYTES
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step
+from tests.support.waiting import LIMIT_S
 
 POLICY = 1008
 HEALTH = b'{"jsonrpc":"2.0","id":1,"method":"system_health"}'
@@ -59,7 +60,7 @@ async def test_too_many_small_frames_end_the_connection_and_delay_no_other_clien
     """Close a WebSocket that sends many tiny frames, while others are answered."""
     caplog.set_level(logging.DEBUG, "cfnode.serving")
     async with served(METHODS) as port, WebSocket(port) as ws, WebSocket(port) as other:
-        with longest_step() as steps, trio.fail_after(20):
+        with longest_step() as steps, trio.fail_after(LIMIT_S):
             await ws.stream.send_all(flood)
             assert await close_code(ws) == POLICY
             assert "result" in await other.call("system_health")
@@ -144,7 +145,7 @@ def chunked(port: int, chunk: bytes, times: int) -> bytes:
 async def test_chunks_of_one_byte_are_refused_and_delay_no_other_client() -> None:
     """Refuse chunks of one byte, while other clients are answered."""
     async with served(METHODS) as port, Http(port) as http, Http(port) as other:
-        with longest_step() as steps, trio.fail_after(20):
+        with longest_step() as steps, trio.fail_after(LIMIT_S):
             await http.stream.send_all(chunked(port, b" ", FREE_PIECES + 100))
             assert (await http.answer()).status == 400
             assert "result" in await other.call("system_health")
@@ -165,7 +166,7 @@ async def test_pipelined_requests_and_long_heads_delay_no_other_client() -> None
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         request = f"{head}content-length: {len(HEALTH)}\r\n\r\n".encode() + HEALTH
         many = f"GET /health HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n".encode() + b"a:b\r\n" * 12_000 + b"\r\n"
-        with longest_step() as steps, trio.fail_after(20):
+        with longest_step() as steps, trio.fail_after(LIMIT_S):
             await http.stream.send_all(request * 300)
             data = b""
             while data.count(b'"result":') < 300:
@@ -184,5 +185,5 @@ async def test_a_request_with_two_lengths_is_refused_and_the_connection_closed()
         await http.stream.send_all(f"{head}{lengths}".encode() + body)
         answer = await http.answer()
         assert (answer.status, answer.headers["connection"], answer.body) == (400, "close", b"")
-        with trio.fail_after(10), pytest.raises(EOFError):
+        with trio.fail_after(LIMIT_S), pytest.raises(EOFError):
             await http._more()

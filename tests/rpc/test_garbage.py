@@ -47,7 +47,7 @@ async def throw(port: int, data: bytes) -> None:
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     try:
         await stream.send_all(data)
-        with trio.move_on_after(0.002):
+        with trio.move_on_after(0.002):  # it leaves whether an answer comes or not
             await stream.receive_some(1000)
     except trio.BrokenResourceError:
         pass
@@ -80,7 +80,7 @@ async def test_spoilt_frames(seed: int, caplog: pytest.LogCaptureFixture) -> Non
                 for _ in range(chance.randint(1, 4)):
                     try:
                         await ws.stream.send_all(spoilt(chance, chance.choice(FRAMES)))
-                        with trio.move_on_after(0.001):
+                        with trio.move_on_after(0.001):  # whether an answer comes or not
                             await ws.stream.receive_some(1000)
                     except trio.BrokenResourceError:
                         break

@@ -15,6 +15,7 @@ from cfnode.store import finality
 from tests.rpc.conftest import MakeServed, Served
 from tests.support.rpc.chain_head import Head, followed
 from tests.support.rpc.storage import NUMBER
+from tests.support.waiting import LIMIT_S
 
 WINDOW = 3
 SOME = [{"key": NUMBER, "type": "value"}]
@@ -143,7 +144,7 @@ async def test_a_new_executor_is_given_what_is_held(served_node: Served) -> None
         before = node.executor.started
         for pid in node.executor.pids:
             os.kill(pid, signal.SIGKILL)
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while not await is_called(head, high):
                 pass
         assert node.executor.started > before
@@ -194,6 +195,6 @@ async def test_the_states_of_unreported_blocks_are_held_for_a_slow_reader(
         while (event := await head.event())["event"] != "finalized" or low not in event["prunedBlockHashes"]:
             pass
         assert await number_in(head, low) == (3, 3)
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while node.store._holds.now():
             await served_node.call("system_health")

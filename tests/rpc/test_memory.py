@@ -25,6 +25,7 @@ from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import SHARED_FROM, Reply, whole
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.support.rpc.connections import hoard, until_closed
+from tests.support.waiting import LIMIT_S, until
 
 TEXT = msgspec.Raw(json.dumps("m" * 655_000).encode())
 MAX_SIZE = 15 * 1024 * 1024
@@ -113,7 +114,8 @@ async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
     async with served([METADATA, *METHODS]) as port, trio.open_nursery() as nursery:
         for _ in range(20):
             await nursery.start(leave, port)
-        await trio.testing.wait_all_tasks_blocked(0.1)
+        await until(lambda: len(budgets) == 20)
+        await trio.testing.wait_all_tasks_blocked(0.1)  # no thread is at work: only sockets of this process
         texts = sum(isinstance(data, bytes) and len(data) > 600_000 for data in map(_data, gc.get_objects()))
         assert texts == 0, "no answer holds a text of its own"
         assert 0 < budgets.size < 20 * (len(memoryview(TEXT)) + 60 * 1024)
@@ -137,8 +139,8 @@ async def test_messages_that_wait_to_be_taken_count(budgets: MemoryBudgets) -> N
             await ws.send(
                 b'{"jsonrpc":"2.0","id":1,"method":"test_wait","params":["%b"]}' % (b"x" * 1_000_000)
             )
-        await trio.testing.wait_all_tasks_blocked(0.1)
-        assert 3_000_000 < budgets.size < 4_000_000
+        await until(lambda: budgets.size > 3_000_000)
+        assert budgets.size < 4_000_000
 
 
 async def wait(node: StandIn) -> None:
@@ -153,10 +155,9 @@ async def test_answers_of_a_batch_count_while_they_wait_for_the_others(budgets: 
     async with served(rows) as port:
         async with WebSocket(port) as ws:
             await ws.send(json.dumps(calls).encode())
-            await trio.testing.wait_all_tasks_blocked(0.1)
-            assert 5_000_000 < budgets.size < 5_100_000
-        await trio.testing.wait_all_tasks_blocked(0.1)
-        assert budgets.size == 0
+            await until(lambda: budgets.size > 5_000_000)
+            assert budgets.size < 5_100_000
+        await until(lambda: budgets.size == 0)
 
 
 async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,12 +181,14 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
             held = [item for item in gc.get_objects() if isinstance(item, Reply) and item.size > 1_000_000]
             assert len(held) <= 2, "of ten; those whose counting cut it off may be in a frame still"
             await trio.aclose_forcefully(pieces.stream)
-            await trio.testing.wait_all_tasks_blocked(0.1)
-            kept = [item for item in gc.get_objects() if isinstance(item, Incoming) and item.size > 100_000]
-            assert kept == []
+            await until(lambda: not _large_messages())
             nursery.cancel_scope.cancel()
     finally:
         gc.enable()
+
+
+def _large_messages() -> list[Incoming]:
+    return [item for item in gc.get_objects() if isinstance(item, Incoming) and item.size > 100_000]
 
 
 async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_ends() -> None:
@@ -209,11 +212,14 @@ async def test_what_a_subscription_was_asked_with_is_free_when_its_connection_en
             async with WebSocket(port) as ws:
                 for _ in range(5):
                     await ws.call("test_watch", [f"0x{number:064x}" for number in range(4096)])
-            await trio.testing.wait_all_tasks_blocked(0.1)
-            kept = [item for item in gc.get_objects() if isinstance(item, list) and len(item) == 4096]
-            assert not [kept_list for kept_list in kept if isinstance(kept_list[0], bytes)]
+            await until(lambda: not _key_lists())
     finally:
         gc.enable()
+
+
+def _key_lists() -> list[list[bytes]]:
+    lists = [item for item in gc.get_objects() if isinstance(item, list) and len(item) == 4096]
+    return [keys for keys in lists if isinstance(keys[0], bytes)]
 
 
 def test_a_subscription_counts_the_keys_it_was_asked_with() -> None:
@@ -283,7 +289,6 @@ async def test_a_client_that_is_cut_off_gets_no_more_answers(budgets: MemoryBudg
         await ws.call("system_health")
         (budget,) = budgets._all
         budget.cut_off()
-        with trio.fail_after(5):
+        with trio.fail_after(LIMIT_S):
             assert await until_closed(ws.stream) == b""
-        await trio.testing.wait_all_tasks_blocked(0.05)
-        assert len(budgets) == 0
+        await until(lambda: len(budgets) == 0)

@@ -24,6 +24,7 @@ from cfnode.serving.shares import MIN_IDLE_S, SHARE, ConnectionShares
 from tests.rpc.clients import Http, WebSocket, served
 from tests.support.rpc.connections import call, until_closed
 from tests.support.rpc.rows import COUNT
+from tests.support.waiting import LIMIT_S
 
 
 @dataclass
@@ -160,7 +161,7 @@ async def test_the_server_keeps_to_shares_and_closes_idle_connections(
                 host = f"127.0.0.{number}"
                 other.stream = await connect(host, port)
                 assert (await other.post(health)).status == 200
-            with trio.fail_after(5):
+            with trio.fail_after(LIMIT_S):
                 closed = [client.stream for client in clients]
                 done: list[int] = []
                 for number, stream in enumerate(closed):
@@ -271,7 +272,7 @@ async def test_a_request_on_the_way_keeps_an_idle_connection_its_place() -> None
         body = b'{"jsonrpc":"2.0","id":1,"method":"system_health"}'
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         await http.stream.send_all(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-        with trio.fail_after(5):
+        with trio.fail_after(LIMIT_S):
             await trio.lowlevel.wait_readable(http.stream.socket)
         assert bounded.has_unread
         assert (await http.answer()).status == 200

@@ -20,6 +20,7 @@ from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.serving import connection as connection_module
 from cfnode.serving.frames import MAX_SHORT_MESSAGE_BYTES, FrameBoundary, short_message
 from tests.rpc.clients import WebSocket, served
+from tests.support.waiting import LIMIT_S
 
 MARK = b"\x81\x84\1\2\3\4" + bytes(byte ^ mask for byte, mask in zip(b"next", b"\1\2\3\4", strict=True))
 """The message `next`, masked."""
@@ -239,7 +240,7 @@ async def exchange(port: int, pieces: list[bytes], *, is_slow: bool) -> bytes:
                 await trio.testing.wait_all_tasks_blocked(0.001)
         last = call("echo", "the last", identity="last")
         received = b""
-        with trio.move_on_after(20) as scope:
+        with trio.move_on_after(LIMIT_S) as scope:
             try:
                 await trio.testing.wait_all_tasks_blocked(0.01)
                 await ws.stream.send_all(frame(last))

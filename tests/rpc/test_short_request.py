@@ -22,6 +22,7 @@ from cfnode.serving.shares import MIN_IDLE_S
 from cfnode.serving.short_request import MAX_SHORT_BODY_BYTES, MAX_SHORT_HEAD_BYTES, short_request
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.support.rpc.rows import ROWS
+from tests.support.waiting import LIMIT_S
 
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["x"]}'
 
@@ -210,7 +211,7 @@ async def test_a_head_is_judged_once_until_tokens_are_read_again(
             assert (await http.answer()).status == 200
         assert len(judged) == 1
         path.write_text(f"shop read {'b' * 32}\n")
-        with trio.fail_after(10):
+        with trio.fail_after(LIMIT_S):
             signal.raise_signal(signal.SIGHUP)
             while True:
                 await http.stream.send_all(request)

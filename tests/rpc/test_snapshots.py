@@ -13,6 +13,7 @@ from cfnode.rpc.table.convert import to_hex
 from tests.rpc.conftest import MakeServed, Served
 from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, refund_to
 from tests.support.rpc.channels import open_channel
+from tests.support.waiting import LIMIT_S
 
 START = 1_767_225_600_000
 """Unix milliseconds: 2026 began."""
@@ -85,7 +86,7 @@ async def test_a_chain_goes_back_behind_final_blocks_with_all_that_a_test_has_se
     await instant.call("dev_holdFinality")
     await instant.call("dev_holdSignatures")
     later = await instant.call("dev_snapshot")
-    with trio.fail_after(10):
+    with trio.fail_after(LIMIT_S):
         assert await instant.call("dev_revert", "0x2") == to_hex(before.hash)
     assert (node.chain.best, node.chain.finalized) == (before, final)
     assert node.pool.status.future == 1
@@ -114,7 +115,7 @@ async def test_clients_that_follow_learn_that_the_chain_went_back(instant: Serve
         await instant.call("dev_newBlock", None, None, True)
         await instant.call("dev_revert", snapshot)
         by_subscription: dict[str, list[Any]] = {heads: [], final: [], follow: [], watch: []}
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while not (
                 "dropped" in by_subscription[watch]
                 and {"event": "stop"} in by_subscription[follow]

@@ -14,6 +14,7 @@ from cfnode.store.keystore import Keystore
 from tests.process import NodeProcess, running_node
 from tests.rpc.clients import Http, WebSocket
 from tests.support.rpc.many import requests
+from tests.support.waiting import LIMIT_S
 
 SENT = re.compile(
     r"Unexpected end of stream: transaction (0x[0-9a-f]{64}) was sent, and may still be executed"
@@ -22,7 +23,7 @@ SENT = re.compile(
 
 async def until_pending(http: Http, count: int) -> None:
     """Wait until so many transactions are in the pool."""
-    with trio.fail_after(30):
+    with trio.fail_after(LIMIT_S):
         while len((await http.call("author_pendingExtrinsics"))["result"]) < count:
             pass
 

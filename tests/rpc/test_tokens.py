@@ -21,7 +21,7 @@ from cfnode.store.secret_file import SecretFileError
 from cfnode.web.tokens import MAX_TOKEN_FILE_BYTES, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from tests.rpc.clients import Http, WebSocket, served
 from tests.support.rpc.connections import until_closed
-from tests.support.waiting import until
+from tests.support.waiting import LIMIT_S, until
 
 ROWS = (*METHODS, Method("test_spend", lambda node: True, access=Access.BROKER))
 SPEND = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}
@@ -160,7 +160,7 @@ async def test_sighup_reads_the_file_again_and_closes_revoked_websockets(
         token_file(tmp_path, f"ops admin,broker {OPS}")
         await hang_up(caplog)
         assert [await may_spend(port, **bearer(SHOP)), await may_spend(port, **bearer(OPS))] == [401, True]
-        with trio.fail_after(5):
+        with trio.fail_after(LIMIT_S):
             await until_closed(shop.stream)
         assert "result" in await ops.call("test_spend")
         assert "result" in await stranger.call("system_health")

@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from cfnode.flow.turns import GRACE_BYTES, STEP_BYTES, ClientTurn, Turns
+from tests.support.waiting import LIMIT_S
 
 
 async def steps(turn: ClientTurn, name: str, count: int, order: list[str], size: int = 0) -> None:
@@ -78,7 +79,7 @@ async def test_a_client_that_disconnects_while_it_waits_does_not_block_the_next_
             nursery.start_soon(steps, ClientTurn(turns), f"stays {number}", 1, order)
         await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
-    with trio.fail_after(1):
+    with trio.fail_after(LIMIT_S):
         await steps(ClientTurn(turns), "later", 3, order)
     assert order[-3:] == ["later"] * 3
 

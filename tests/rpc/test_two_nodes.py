@@ -21,6 +21,7 @@ from cfnode.rpc.table.blocks import MAX_RUNTIME_CALLS, JsonCache
 from cfnode.rpc.table.per_node import PerNode
 from tests.rpc.clients import Http
 from tests.rpc.conftest import MakeServed
+from tests.support.waiting import LIMIT_S
 
 SHARED = (BoundedDict, FairLimiter, JsonCache, SharedWork, trio.CapacityLimiter, trio.Lock, trio.Semaphore)
 """Types of limits and caches."""
@@ -59,7 +60,7 @@ async def test_a_node_whose_places_are_all_taken_does_not_hold_up_another_one(
     monkeypatch.setattr(getattr(busy.node.chain, part), work, endless)
     for _ in range(places + 1):
         nursery.start_soon(ask)
-    with trio.fail_after(30):
+    with trio.fail_after(LIMIT_S):
         for _ in range(places):
             await begun.acquire()
         assert await idle.call(*call)

@@ -19,6 +19,7 @@ from cfnode.serving import server
 from cfnode.serving.memory_budget import MemoryBudgets
 from tests.rpc.clients import StandIn, WebSocket, served
 from tests.support.rpc.rows import COUNT
+from tests.support.waiting import LIMIT_S
 
 
 async def flood(node: StandIn) -> AsyncGenerator[str, None]:
@@ -124,7 +125,7 @@ async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
     async with served(ROWS) as port, WebSocket(port) as modest, WebSocket(port) as greedy:
         assert "result" in await modest.call("test_subscribeCount", 0)
         await greedy.send(json.dumps([call | {"id": number} for number in range(100)]).encode())
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             with pytest.raises((EOFError, trio.BrokenResourceError)):
                 while True:
                     await greedy.message()
@@ -177,7 +178,7 @@ async def test_a_subscriber_that_stops_reading_is_cut_off_and_others_are_not() -
     """Cut off a subscriber that stops reading, and no other client."""
     async with served(ROWS) as port, WebSocket(port) as slow, WebSocket(port) as other:
         await slow.send(b'{"jsonrpc":"2.0","id":1,"method":"test_subscribeFlood"}')
-        with trio.fail_after(20), pytest.raises((EOFError, trio.BrokenResourceError)):
+        with trio.fail_after(LIMIT_S), pytest.raises((EOFError, trio.BrokenResourceError)):
             while True:
                 await trio.testing.wait_all_tasks_blocked(0.2)
                 await slow.send(b"", opcode=10)
@@ -204,7 +205,7 @@ async def test_a_client_that_vanishes_ends_its_pushes() -> None:
         async with WebSocket(port) as ws:
             await ws.call("test_watch")
             await ws.notification()
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             await ended.wait()
 
 
@@ -294,7 +295,7 @@ async def test_endless_fragments_end_the_connection() -> None:
     """End the connection of a client whose fragments do not end."""
     async with served(ROWS, max_request_size=100_000) as port, WebSocket(port) as ws:
         await ws.send(b" ", final=False)
-        with trio.fail_after(30), pytest.raises((EOFError, trio.BrokenResourceError)):
+        with trio.fail_after(LIMIT_S), pytest.raises((EOFError, trio.BrokenResourceError)):
             while True:
                 await ws.send("ü".encode() * 20_000, opcode=0, final=False)
 
@@ -355,7 +356,7 @@ async def test_what_a_subscription_was_asked_with_counts_while_it_lasts() -> Non
         opened = [await ws.call("test_subscribeCount", *padded) for _ in range(3)]
         assert opened[2]["error"]["code"] == -32009
         await ws.call("test_unsubscribeCount", opened[0]["result"])
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while "error" in await ws.call("test_subscribeCount", *padded):
                 await trio.lowlevel.checkpoint()
 

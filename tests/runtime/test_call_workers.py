@@ -17,6 +17,7 @@ from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 from tests.runtime.chain import GENESIS, RUNTIMES, extend, toy_store
 from tests.runtime.toy import put
+from tests.support.waiting import LIMIT_S, until
 
 AT = BlockSource(GENESIS.hash)
 
@@ -56,7 +57,7 @@ class LongCall:
     async def begin(self, nursery: trio.Nursery) -> None:
         """Start the call and wait until its process works on it."""
         nursery.start_soon(self.make)
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             while not self._gate.with_suffix(".begun").exists():  # noqa: ASYNC110 - another process makes it
                 await trio.sleep(0.001)
 
@@ -88,7 +89,8 @@ async def test_a_call_that_waits_for_a_long_one_is_made_elsewhere_up_to_the_limi
                     assert await get(executor) == b"\x01value"
                     assert len(executor.pids) == number + 2
             nursery.start_soon(wait, executor)
-            await trio.sleep(50 * call_workers.BUSY_BEFORE_NEW_WORKER_S)  # no event says that none is started
+            await until(lambda: any(worker.load > 1 for worker in executor._calls.all))
+            await until(lambda: not executor._calls._watches)  # nothing looks any more whether one is needed
             assert waiting == []
             assert len(executor.pids) == executor.started == 3
             for call in long:
@@ -103,7 +105,8 @@ async def test_by_default_calls_wait_for_each_other(store: Store, tmp_path: Path
         call = LongCall(executor, tmp_path / "gate")
         await call.begin(nursery)
         nursery.start_soon(get, executor)
-        await trio.sleep(50 * call_workers.BUSY_BEFORE_NEW_WORKER_S)  # no event says that none is started
+        await until(lambda: executor._first.load > 1)
+        assert not executor._calls._watches, "nothing looks whether one more process is needed"
         assert executor.started == 1
         call.end()
 
@@ -128,15 +131,15 @@ async def test_a_process_gets_calls_once_it_has_loaded_the_runtime(
         async with trio.open_nursery() as nursery:
             await long.begin(nursery)
             nursery.start_soon(wait, executor)
-            with trio.fail_after(30):
+            with trio.fail_after(LIMIT_S):
                 while not loading.with_suffix(".begun").exists():  # noqa: ASYNC110 - another process makes it
                     await trio.sleep(0.001)
             long.end()
-            with trio.fail_after(10):
+            with trio.fail_after(LIMIT_S):
                 await answered.wait()
             assert loading.exists()
             loading.unlink()
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             while int(await executor.call(AT, "Toy_pid")) != executor.pids[1]:  # noqa: ASYNC110
                 await trio.sleep(0.001)
 
@@ -199,7 +202,7 @@ async def test_processes_without_calls_are_ended_and_started_again(
                 await long.begin(nursery)
                 assert await get(executor) == b"\x01value"
                 long.end()
-            with trio.fail_after(30):
+            with trio.fail_after(LIMIT_S):
                 while executor.pids != [executor.pid]:  # noqa: ASYNC110 - the end of processes
                     await trio.sleep(0.01)
             assert await get(executor) == b"\x01value"

@@ -20,6 +20,7 @@ from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 from tests.runtime.chain import GENESIS, RUNTIMES, extend, toy_store
 from tests.runtime.toy import extrinsic, put
+from tests.support.waiting import LIMIT_S
 
 AT = BlockSource(GENESIS.hash)
 
@@ -245,7 +246,7 @@ async def test_ending_while_the_second_process_starts_leaves_none(
         return child
 
     monkeypatch.setattr(Child, "start", noted)
-    with trio.move_on_after(20):
+    with trio.fail_after(LIMIT_S):
         async with Executor.start(store, runtimes=RUNTIMES) as executor, trio.open_nursery() as nursery:
             await executor.call(AT, "Toy_pid")
             nursery.start_soon(LongBlock(executor, tmp_path / "gate").build, GENESIS)

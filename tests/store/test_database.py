@@ -17,6 +17,7 @@ from cfnode.store.database import SCHEMA, LmdbDatabase
 from tests.conftest import ROOT
 from tests.store.chains import changes_for, child_of, genesis_of
 from tests.support.store.rows import get, put
+from tests.support.waiting import LIMIT_S, wait_until
 
 SMALL_MAP = 256 << 10
 
@@ -53,10 +54,10 @@ def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
     with database.read() as txn:
         writer = threading.Thread(target=put, args=(database, b"key", bytes(2 << 20)))
         writer.start()
-        writer.join(0.2)  # nothing announces that it waits
+        wait_until(lambda: database._gate._waiters)  # type: ignore[attr-defined]
         assert writer.is_alive()
         assert txn.get(b"key", db=database.table("bodies")) == b"before"
-    writer.join()
+    writer.join(LIMIT_S)
     assert get(database, b"key") == bytes(2 << 20)
     database.close()
 

@@ -12,6 +12,7 @@ import pytest
 from cfnode.store.database import LARGE_MAP, SMALL_MAP, LmdbDatabase
 from tests.conftest import ROOT
 from tests.support.store.rows import get, put
+from tests.support.waiting import LIMIT_S
 
 ROW = bytes(8 << 20)
 ROWS = 2 * SMALL_MAP // len(ROW)
@@ -31,7 +32,7 @@ def test_a_long_read_delays_neither_a_write_of_much_nor_other_reads(tmp_path: Pa
     worker = threading.Thread(target=work, daemon=True)
     with database.read() as txn:
         worker.start()
-        worker.join(20)
+        worker.join(LIMIT_S)
         assert values == [b"before"], "it waits until this snapshot ends"
         assert txn.get(b"row 0", db=database.table("bodies")) is None
     assert database.used > SMALL_MAP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -561,12 +562,30 @@ def test_a_pool_that_holds_more_than_there_is_is_refused(
 
 
 def test_the_largest_deposits_of_all_do_no_harm(broker: Swapper) -> None:
-    """Swap the largest deposits without an overflow that would stop the chain."""
+    """Swap the largest deposits for no more than the pools hold, and ordinary ones after them."""
     channels = [broker.opened(**request("Eth", "Btc"))["deposit_address"] for _ in range(3)]
-    for address in channels:
-        broker.pay(address, "Eth", 2**110)
-    broker.blocks(8)
-    assert broker.world.stored("Swapping", "SwapRequestIdCounter") >= 3
+    executed: list[Mapping[str, Any]] = []
+    completed: list[Mapping[str, Any]] = []
+    for step in range(6):
+        if step < 3:
+            broker.pay(channels[step], "Eth", 2**110)
+        else:
+            broker.world.block()
+        executed += broker.all_of("SwapExecuted")
+        completed += broker.all_of("SwapRequestCompleted")
+    assert [(row["swap_request_id"], row["reason"]) for row in completed] == [
+        (number, "Executed") for number in (1, 2, 3)
+    ]
+    assert [row["input_amount"] for row in executed] == [2**110 - ETH_INGRESS] * 3
+    dollars = [row["network_fee"] + row["broker_fee"] + row["intermediate_amount"] for row in executed]
+    assert 0 < sum(dollars) <= 10**7 * USDC
+    assert executed[0]["output_amount"] > 0
+    assert [row["output_amount"] for row in executed[1:]] == [0, 0], "nothing is left in the pool"
+    assert broker.scheduled() == {}
+    broker.deposit("Btc", "Usdc", BITCOIN)
+    broker.blocks(2)
+    assert broker.event("SwapRequestCompleted")["reason"] == "Executed"
+    assert broker.event("SwapExecuted")["output_amount"] > 0
 
 
 def test_only_the_author_itself_can_see_deposits(broker: Swapper) -> None:

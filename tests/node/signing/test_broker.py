@@ -18,6 +18,7 @@ from cfnode.node.signing.broker import BrokerClient
 from cfnode.node.signing.outcome import SubmissionError
 from cfnode.node.signing.submission import NotReady, SignedClient
 from tests.node.live import BROKER, FLIP, broker_account, channel, live_node, made, reach
+from tests.support.waiting import LIMIT_S
 
 
 @pytest.fixture
@@ -107,14 +108,14 @@ async def test_a_channel_that_was_not_preallocated_is_returned_only_when_final(t
         await blocks(1)
         assert len(answers) == 1
         await made(node).control.finalize()
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             while len(answers) < 2:
                 await trio.testing.wait_all_tasks_blocked(0.05)
 
 
 async def pool_has(node: Node, count: int) -> None:
     """Wait until the pool has this many ready transactions."""
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while node.pool.status.ready < count:
             await trio.testing.wait_all_tasks_blocked(0.01)
 

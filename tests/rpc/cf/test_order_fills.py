@@ -10,6 +10,7 @@ from tests.rpc.conftest import ALICE, Served
 from tests.support.rpc.assets import BTC, BTC_ADDRESS, DOLLAR, ETH, ETHER, EVM_ADDRESS, REFUND, USDC
 from tests.support.rpc.channels import events_of
 from tests.support.rpc.providers import Provider
+from tests.support.waiting import LIMIT_S
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ async def test_a_filled_order_is_reported_with_sold_and_bought_amounts(provider:
         await served.call("dev_deposit", channel["address"], USDC, 1_000 * DOLLAR)
         for _ in range(2):
             await served.call("dev_newBlock")
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while not (message := (await ws.notification())["result"])["fills"]:
                 pass
     assert await served.call("cf_lp_get_order_fills", message["block_hash"]) == message

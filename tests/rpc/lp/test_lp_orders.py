@@ -15,6 +15,7 @@ from tests.support.rpc.channels import events_of
 from tests.support.rpc.official import recorded, shape
 from tests.support.rpc.order_refusals import MANY, REFUSED
 from tests.support.rpc.providers import NOW, best, free, funded, open_orders, provider_on, response, tick_of
+from tests.support.waiting import LIMIT_S
 
 
 @pytest.fixture
@@ -148,7 +149,7 @@ async def test_a_fill_reaches_the_subscriber_and_the_order_pays_out(maker: Serve
         await maker.call("dev_deposit", channel["address"], USDC, 1_000 * DOLLAR)
         for _ in range(3):
             await maker.call("dev_newBlock")
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while not (message := (await ws.notification())["result"])["fills"]:
                 pass
         assert "result" in await ws.call("lp_unsubscribe_order_fills", "0")

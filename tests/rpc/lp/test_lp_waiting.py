@@ -13,6 +13,7 @@ from tests.rpc.conftest import MakeServed, Served
 from tests.support.rpc.assets import ETH, ETHER, EVM_ADDRESS, USDC
 from tests.support.rpc.official import recorded, shape
 from tests.support.rpc.providers import BOTH, free, funded, open_orders, provider_on, tick_of
+from tests.support.waiting import LIMIT_S
 
 OPENS_A_CHANNEL = "lp_request_liquidity_deposit_address"
 TENTH = hex(ETHER // 10)
@@ -48,7 +49,7 @@ async def maker(make_served: MakeServed) -> Served:
 
 async def executed(served: Served) -> None:
     """Wait until no transaction is left for a block."""
-    with trio.fail_after(30), served.node.chain.subscribe() as blocks:
+    with trio.fail_after(LIMIT_S), served.node.chain.subscribe() as blocks:
         while await served.call("author_pendingExtrinsics"):
             await anext(aiter(blocks))
 

@@ -16,6 +16,7 @@ from cfnode.core.trie import ProofState
 from cfnode.rpc.substrate import storage, storage_changes
 from tests.rpc.conftest import MakeServed, Served
 from tests.support.rpc.storage import NUMBER, UNKNOWN
+from tests.support.waiting import LIMIT_S
 
 CODE = "0x" + b":code".hex()
 ABSENT = "0x" + b"absent".hex()
@@ -344,7 +345,7 @@ async def test_a_discarded_state_has_the_text_that_clients_know(make_served: Mak
     """Refuse a discarded state in the text that clients look for, and keep its header."""
     served = await make_served(pruning=3)
     first = await served.call("dev_newBlock", {"finalize": True})
-    with trio.fail_after(30):
+    with trio.fail_after(LIMIT_S):
         for _ in range(6):
             await served.call("dev_newBlock", {"finalize": True})
     for method, params in READS:
@@ -423,7 +424,7 @@ async def test_a_request_for_a_page_does_not_wait_for_all_requests_of_another_cl
         while len((await other.call("state_getKeysPaged", "0x", 1000))["result"]) == 0:
             pass
         begun = 0
-        with trio.move_on_after(0.05):
+        with trio.move_on_after(0.05):  # less than all the answers take
             while True:
                 begun += "params" in await greedy.message()
         assert begun < 60, "its questions had not all been answered first"

@@ -18,6 +18,7 @@ from cfnode.rpc.methods import EVERYWHERE
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http
 from tests.rpc.conftest import ALICE, Served, config_for
+from tests.support.waiting import LIMIT_S
 
 
 async def test_a_node_returns_its_name_version_and_chain(served_node: Served) -> None:
@@ -70,7 +71,7 @@ async def test_a_reserved_peer_is_called_at_once_and_can_be_taken_back(
     address = str(other.network.addresses[0].with_peer(there))
     assert await served_node.call("system_addReservedPeer", address) is None
     assert await served_node.call("system_reservedPeers") == [there]
-    with trio.fail_after(30):
+    with trio.fail_after(LIMIT_S):
         while not (other.peers and await served_node.call("system_peers")):  # noqa: ASYNC110
             await trio.sleep(0.01)
     assert set(other.network.peers) == {here}

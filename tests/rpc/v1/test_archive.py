@@ -12,6 +12,7 @@ from cfnode.core.header import Header
 from cfnode.rpc.v1 import archive, queries, storage_diff
 from tests.rpc.clients import WebSocket
 from tests.rpc.conftest import MakeServed, Served
+from tests.support.waiting import LIMIT_S
 
 UNKNOWN = "0x" + "77" * 32
 SYSTEM = "0x" + twox_128(b"System").hex()
@@ -22,7 +23,7 @@ async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, 
     """Return all events of a stream with an end."""
     identity = (await ws.call(method, *params))["result"]
     events: list[dict[str, Any]] = []
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while not events or not events[-1]["event"].endswith(("Done", "Error")):
             message = await ws.notification()
             assert message["subscription"] == identity

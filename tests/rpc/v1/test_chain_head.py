@@ -18,6 +18,7 @@ from cfnode.rpc.v1.operations import Event
 from tests.rpc.conftest import MakeServed, Served
 from tests.support.rpc.chain_head import Head, followed
 from tests.support.rpc.storage import NUMBER
+from tests.support.waiting import LIMIT_S
 
 UNKNOWN = "0x" + "77" * 32
 ACCOUNTS = "0x" + (twox_128(b"System") + twox_128(b"Account")).hex()
@@ -346,7 +347,7 @@ async def test_a_connection_that_ends_lets_go_of_its_blocks(
     async with served.websocket() as ws:
         await (await followed(ws)).events(3)
         assert [len(pinned) for pinned in made] == [2]
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while len(made[0]):
             await served.call("system_health")
 

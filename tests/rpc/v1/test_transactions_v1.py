@@ -25,6 +25,7 @@ from cfnode.node.pool.errors import (
 )
 from cfnode.rpc.table.errors import refusal_event
 from tests.rpc.conftest import ALICE, Served
+from tests.support.waiting import LIMIT_S
 
 
 async def test_a_transaction_is_followed_until_it_is_final(served_node: Served) -> None:
@@ -35,7 +36,7 @@ async def test_a_transaction_is_followed_until_it_is_final(served_node: Served) 
         assert (await ws.notification())["result"] == {"event": "validated"}
         block = await served_node.call("dev_newBlock", {"finalize": True})
         events = []
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while not events or events[-1]["event"] != "finalized":
                 events.append((await ws.notification())["result"])
     assert [event["event"] for event in events] == ["bestChainBlockIncluded", "finalized"]
@@ -101,7 +102,7 @@ async def test_a_refused_transaction_that_is_watched_says_why_on_one_line(served
 
 async def settled(served: Served, count: int) -> None:
     """Wait until the node has so many transactions that are ready."""
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while len(await served.call("author_pendingExtrinsics")) != count:
             await trio.lowlevel.checkpoint()
 
@@ -167,7 +168,7 @@ async def test_sixteen_transactions_are_broadcast_at_a_time_and_a_final_one_free
         await settled(served_node, 1)
         block = await served_node.call("dev_newBlock", {"finalize": True})
         assert first in (await served_node.call("chain_getBlock", block))["block"]["extrinsics"]
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             while await broadcast(later[16]) is None:
                 await trio.lowlevel.checkpoint()
         error = (await ws.call("transaction_v1_stop", begun[0]))["error"]
@@ -191,6 +192,6 @@ async def test_who_sends_a_transaction_and_leaves_at_once_has_sent_it(served_nod
         async with served_node.websocket() as ws:
             await ws.call(method, extrinsic)
         await settled(served_node, count)
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         while any(map(len, served_node.node.pool._watchers._watched.values())):
             await trio.lowlevel.checkpoint()

@@ -82,18 +82,22 @@ async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -
     store = opened(tmp_path)
     head, died = GENESIS, 0
     additions = [counter.extrinsic(b"+", 1)] * LONG
+    cost_ns = 0
     async with Executor.start(store) as executor:
         for attempt in range(10 * KILLS):
             if died == KILLS:
                 break
             await build(executor, head)  # the process is there again, and knows every block
+            before_ns = _used_ns(executor.pid)
             async with trio.open_nursery() as nursery:
                 if attempt % 10:  # one in ten is left in peace
-                    nursery.start_soon(_kill_after, executor, attempt % 10 * 5e-3)
+                    nursery.start_soon(_kill_at, executor, before_ns + cost_ns * (attempt % 10) // 10)
                 try:
                     head = await extend(executor, store, head, *additions)
                 except ExecutorDied:
                     died += 1
+                else:
+                    cost_ns = cost_ns or _used_ns(executor.pid) - before_ns
                 nursery.cancel_scope.cancel()
         assert died == KILLS
         assert await count(executor, head) == LONG * head.number
@@ -103,10 +107,18 @@ async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -
     store.close()
 
 
-async def _kill_after(executor: Executor, seconds: float) -> None:
-    await trio.sleep(seconds)  # the moment itself is what is tested
-    assert executor.pid is not None
-    os.kill(executor.pid, signal.SIGKILL)
+def _used_ns(pid: int | None) -> int:
+    """Return the processor time of a process so far, in nanoseconds."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+async def _kill_at(executor: Executor, used_ns: int) -> None:
+    """Kill the process when it has used this processor time: in the middle of a block, however slow it is."""
+    pid = executor.pid
+    assert pid is not None
+    while _used_ns(pid) < used_ns:  # noqa: ASYNC110 - no event announces what another process has used
+        await trio.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
 
 
 async def test_a_runaway_call_is_ended_without_the_process(

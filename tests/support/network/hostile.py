@@ -8,6 +8,7 @@ from cfnode.core.p2p.noise import SecureChannel
 from cfnode.network.service import NetworkService
 from cfnode.network.upgrade import Secured, upgrade
 from tests.network.conftest import key, service
+from tests.support.waiting import LIMIT_S
 
 
 async def raw(node: NetworkService) -> trio.SocketStream:
@@ -25,7 +26,7 @@ async def secured(node: NetworkService) -> tuple[trio.SocketStream, Secured]:
 
 async def ended(stream: trio.SocketStream) -> None:
     """Read until the node closes the connection."""
-    with trio.fail_after(5):
+    with trio.fail_after(LIMIT_S):
         try:
             while await stream.receive_some(65536):
                 pass

@@ -14,6 +14,7 @@ from cfnode.network.notifications import Notifications
 from cfnode.network.service import NetworkService
 from cfnode.network.substream import Substream
 from tests.network.conftest import GENESIS, service
+from tests.support.waiting import LIMIT_S
 
 
 class Node:
@@ -41,7 +42,7 @@ class Node:
 
 async def next_of(protocol: Notifications) -> NotificationEvent:
     """Return the next event of a protocol."""
-    with trio.fail_after(20):
+    with trio.fail_after(LIMIT_S):
         return await protocol.events.receive()
 
 

@@ -56,7 +56,7 @@ async def running(*peers: Peer) -> AsyncIterator[trio.Nursery]:
 async def reached(peer: Peer, met: Callable[[], bool]) -> None:
     """Wait for a condition, and look again at each event of the chain."""
     while not met():
-        with trio.move_on_after(1), peer.chain.subscribe() as events:
+        with trio.move_on_after(1), peer.chain.subscribe() as events:  # then it looks again
             await events.__anext__()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import trio
 
 from tests.rpc.clients import WebSocket
+from tests.support.waiting import LIMIT_S
 
 
 class Head:
@@ -18,7 +19,7 @@ class Head:
 
     async def event(self) -> dict[str, Any]:
         """Return its next event."""
-        with trio.fail_after(20):
+        with trio.fail_after(LIMIT_S):
             params = await self.ws.notification()
         assert params["subscription"] == self.identity
         event: dict[str, Any] = params["result"]

@@ -23,7 +23,8 @@ from tests.node.mini import Rig, put, tx
 from tests.support.node.liar import Liar, TcpPeer, on_the_network, signed_anew
 from tests.support.node.net import MemoryNetwork, join
 from tests.support.node.peers import KEYS, Peer, followed, reached, running
-from tests.support.node.steps import joined, score
+from tests.support.node.steps import is_peer, joined, score
+from tests.support.waiting import LIMIT_S
 
 FAR = 4_000_000_000
 MIB = 1 << 20
@@ -46,28 +47,38 @@ async def test_a_peer_that_announces_invented_headers_and_never_answers_delays_n
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Import honest blocks in time while a peer announces invented headers and never answers."""
-    liar, honest = Liar(2, chain), Liar(3, chain)
-    async with on_the_network(victim, liar, honest):
-        await joined(victim, honest, liar)
-        monkeypatch.setitem(
-            victim.network._limits, "sync/2", replace(serve.SERVED_REQUEST_LIMITS["sync/2"], timeout=2.0)
-        )
-        liar.network.serve_requests("sync/2", never)
+    liar, honest, late = (Liar(number, chain) for number in (2, 3, 4))
+
+    def flood(by: Liar) -> None:
         best = victim.rig.chain.best.number
         for mark in range(256):
-            liar.announce(victim, BlockAnnounce(invented(best + 1 + mark % 4, 1 << 64 | mark)).encode())
+            by.announce(victim, BlockAnnounce(invented(best + 1 + mark % 4, 1 << 64 | mark)).encode())
+
+    def limit(timeout: float) -> None:
+        limits = replace(serve.SERVED_REQUEST_LIMITS["sync/2"], timeout=timeout)
+        monkeypatch.setitem(victim.network._limits, "sync/2", limits)
+
+    async with on_the_network(victim, liar, honest, late):
+        await joined(victim, honest, liar)
+        limit(2 * LIMIT_S)  # a block that waited for the end of a request would not arrive
+        liar.network.serve_requests("sync/2", never)
+        flood(liar)
         await victim.reached(lambda: victim.sync._follower._linking)
         assert len(victim.sync._follower._wanted) <= 64
         for step in range(5):
             await chain.block(tx("dave", step))
-            with trio.fail_after(1.5):
-                await victim.in_step_with(honest)
+            await victim.in_step_with(honest)
             assert not victim.sync.progress.is_syncing
-        await victim.reached(lambda: score(liar, by=victim) <= reputation.NO_ANSWER / 2)
         assert score(honest, by=victim) > 0
+        limit(0.1)
+        late.network.serve_requests("sync/2", never)
+        await victim.network.connect(late.address)
+        await victim.reached(lambda: is_peer(victim, of=late))
+        flood(late)
+        await victim.reached(lambda: score(late, by=victim) <= reputation.NO_ANSWER / 2)
         peer_set = victim.sync.peer_set
         assert (
-            peer_set.record(liar.id).rank
+            peer_set.record(late.id).rank
             > peer_set.record("a stranger").rank
             > peer_set.record(honest.id).rank
         )
@@ -123,7 +134,7 @@ async def test_invented_ancestors_sent_one_by_one_are_not_kept_and_charged(
         made[top.hash] = top
         liar.announce(victim, BlockAnnounce(top).encode())
         most = 0
-        with trio.fail_after(30):
+        with trio.fail_after(LIMIT_S):
             while f"Peer {liar.id} is dropped" not in caplog.text:
                 most = max(most, victim.sync._follower._links.bytes_held)
                 await trio.sleep(0.001)
@@ -254,7 +265,7 @@ async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[Memory
         took = trio.current_time() - began
         for step in range(3):
             await authority.rig.block(tx("bob", 2 + step, put("step", str(step))), final=True)
-            with trio.fail_after(2):
+            with trio.fail_after(2):  # of a clock that jumps
                 await followed(light, authority)
         for _ in range(60):
             await trio.sleep(1)

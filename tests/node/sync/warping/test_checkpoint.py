@@ -19,6 +19,7 @@ from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, voter_set
 from tests.support.node.net import MemoryNetwork
 from tests.support.node.warp import KEYS, Client, grown
+from tests.support.waiting import LIMIT_S
 
 SLOTS_A_DAY = 24 * 600
 
@@ -130,7 +131,7 @@ async def test_a_node_begins_at_the_checkpoint_it_was_given(make_rig: MakeRig) -
     network.others["honest"] = client.network.others["honest"]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)
-        with trio.fail_after(30), own.chain.subscribe() as events:
+        with trio.fail_after(LIMIT_S), own.chain.subscribe() as events:
             await events.__anext__()
         nursery.cancel_scope.cancel()
     assert own.chain.finalized == rig.chain.finalized

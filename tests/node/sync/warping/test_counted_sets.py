@@ -10,6 +10,7 @@ from cfnode.node.asking.progress import SyncProgress
 from cfnode.node.sync.warping.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.support.node.warp import Client, grown
+from tests.support.waiting import LIMIT_S
 
 
 class Watched(SyncProgress):
@@ -29,7 +30,7 @@ class Watched(SyncProgress):
 async def test_no_thread_counts_for_itself(make_rig: MakeRig) -> None:
     """Count proven sets in one thread: two that count at once would lose some."""
     client, progress = Client(await grown(make_rig), one=None, two=None), Watched()
-    with trio.fail_after(30):
+    with trio.fail_after(LIMIT_S):
         await WarpSync(client.asker, client.genesis, None, progress).run()
     assert progress.sets == 3
     assert progress.steps >= progress.sets

@@ -24,6 +24,7 @@ from cfnode.node.sync.warping.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, tx, voter_set, voters_of
 from tests.support.node.net import MemoryNetwork, join
+from tests.support.waiting import LIMIT_S
 
 KEYS = well_known(3)
 SECOND = {"true": KEYS[1:], "false": KEYS[:1]}
@@ -70,7 +71,7 @@ class Peers:
 
     async def refute(self, memory: TrustedSet) -> bool:
         """Return whether the peers there are refute it."""
-        with trio.move_on_after(30) as scope:
+        with trio.move_on_after(30) as scope:  # of a clock that jumps, in each test that calls it
             await self.cross_check(memory).wait_refuted()
         return not scope.cancelled_caught
 
@@ -223,7 +224,7 @@ async def test_a_dropped_cached_set_is_no_longer_cross_checked(
             peer = MemoryNetwork(name)
             nursery.start_soon(ChainSync(peer, true.chain, true.store, author=True).run)
             join(network, peer)
-        with trio.fail_after(30), own.chain.subscribe() as events:
+        with trio.fail_after(LIMIT_S), own.chain.subscribe() as events:
             async for event in events:
                 if isinstance(event, BlocksFinalized):
                     break
