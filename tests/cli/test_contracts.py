@@ -75,7 +75,7 @@ def test_contract_flags_change_genesis_answers_addresses_and_signatures(
 ) -> None:
     """Derive genesis, answers, deposit addresses and signatures from the contract that a flag states."""
     contracts = stated(chain, field)
-    broker = Swapper(config=DevGenesis(**{chain.lower(): contracts}))
+    broker = Swapper(config=DevGenesis(contracts=((chain, contracts),)))
     assert spec(flag, value)["id"] == f"dev-{broker.world.genesis_hash.hex()[:8]}"
     addresses = broker.world.api("CustomRuntimeApi_cf_vault_addresses")
     assert addresses[chain.lower()] == (CHAINS[chain].address, contracts.vault)
