@@ -1,15 +1,14 @@
 """Speed of the reports of a day, and of pages of channels, compared with an older version of cfnode.
 
 If CFNODE_BENCH_BEFORE names a checkout of an older version, that version makes and reads the books first;
-then this one upgrades them, and has to read the same. Each version runs in a process of its own: `python FILE
-make NODE DATABASE SWAPS`, `python FILE migrate DATABASE`, `python FILE measure DATABASE`. Figures are
-processor time of the reader and of the server's process, the least of some rounds: other load on the machine
-does not count.
+then this one upgrades them, and has to read as many records, which may have more members. Each version runs
+in a process of its own: `python FILE make NODE DATABASE SWAPS`, `python FILE migrate DATABASE`, `python FILE
+measure DATABASE`. Figures are processor time of the reader and of the server's process, the least of some
+rounds: other load on the machine does not count. CFNODE_BENCH_REPORT_SWAPS: another number of swaps.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -25,14 +24,21 @@ from sqlalchemy import Connection, func, select
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.open_channels import channel_of, open_channels, open_count
-from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
-from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
+
+try:
+    from cfnode.ledger.recent_swaps import failed_payouts, recent_swaps
+    from cfnode.ledger.statements import CalendarPeriod, LedgerStatement
+except ImportError:  # as 519dc40e names them
+    from cfnode.ledger.present import failed_payouts, recent_swaps  # type: ignore[import-not-found, no-redef]
+
+    from cfnode.ledger.statements import Month as CalendarPeriod  # type: ignore[attr-defined, no-redef]
+    from cfnode.ledger.statements import Statement as LedgerStatement  # type: ignore[attr-defined, no-redef]
 
 __all__ = ["report_rows"]
 
 ROOT = Path(__file__).parents[2]
-SWAPS = 100_000
+SWAPS = int(os.environ.get("CFNODE_BENCH_REPORT_SWAPS", "100000"))
 ROUNDS = 5
 DAY_MS = 86_400_000
 BACK_MS = 100 * DAY_MS
@@ -40,8 +46,8 @@ BACK_MS = 100 * DAY_MS
 MAX_S = 0.050
 NAMES = ("swaps", "channels", "fees", "commissions", "payouts", "unread")
 Row = tuple[str, str, str, bool | None]
-Measured = dict[str, tuple[float, int, str]]
-"""Processor seconds, number of records, and their digest, by figure."""
+Measured = dict[str, tuple[float, int]]
+"""Processor seconds and number of records, by figure."""
 
 
 def report_rows(kind: str, node: str, url: str) -> Iterator[Row]:
@@ -56,10 +62,10 @@ def report_rows(kind: str, node: str, url: str) -> Iterator[Row]:
     took = f"; upgraded in {time.perf_counter() - began:.1f} s" if before is not None else ""
     yield f"{kind}: swap requests in the books of the reports", f"{SWAPS:,}{took}", "", None
     now: Measured = _run(ROOT, "measure", url)
-    for name, (seconds, count, digest) in now.items():
+    for name, (seconds, count) in now.items():
         text = f"{seconds * 1000:,.1f} ms ({count:,} records)"
         if was is not None:
-            assert (was[name][1], was[name][2]) == (count, digest), f"{name} differs from the version before"
+            assert was[name][1] == count, f"{name} has other records than in the version before"
             text += f"; before {was[name][0] * 1000:,.1f} ms: {was[name][0] / seconds:.1f} ×"
         yield f"{kind}: {name}", text, f"≤ {MAX_S * 1000:.0f} ms", seconds <= MAX_S
 
@@ -118,8 +124,7 @@ def _measure(url: str) -> Measured:
             began = _spent(database)
             records = look()
             seconds.append(_spent(database) - began)
-        digest = hashlib.sha256(repr(records).encode()).hexdigest()
-        measured[name] = (min(seconds), len(records or ()), digest)
+        measured[name] = (min(seconds), len(records or ()))
     return measured
 
 
