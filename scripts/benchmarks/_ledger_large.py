@@ -159,7 +159,7 @@ def _addresses(connection: Connection) -> frozenset[str]:
     addresses = set[str]()
     for row in connection.execute(select(table.address, table.destination, table.refund_address)):
         for text in filter(None, row):
-            addresses.add(text if text.startswith("0x") else f"0x{text.encode().hex()}")
+            addresses.add(text.lower() if text.startswith("0x") else f"0x{text.encode().hex()}")
     return frozenset(addresses)
 
 

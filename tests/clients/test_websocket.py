@@ -56,6 +56,10 @@ class Server:
         """Send bytes."""
         self._connection.sendall(data)
 
+    def stall_after(self, seconds: float) -> None:
+        """End with an error when the client has not read for this long."""
+        self._connection.settimeout(seconds)
+
     def linger(self) -> None:
         """Read until the client leaves."""
         while self._connection.recv(65536):
@@ -70,14 +74,16 @@ class Server:
 
 
 @contextmanager
-def serving(play: Callable[[Server], None], tls: ssl.SSLContext | None = None) -> Iterator[str]:
+def serving(
+    play: Callable[[Server], None], tls: ssl.SSLContext | None = None, seconds: float = PATIENCE_S
+) -> Iterator[str]:
     """Yield the address of a server that plays this with its first connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def work() -> None:
             connection, _ = listener.accept()
             with connection, suppress(OSError):
-                connection.settimeout(PATIENCE_S)
+                connection.settimeout(seconds)
                 play(Server(tls.wrap_socket(connection, server_side=True) if tls else connection))
 
         thread = threading.Thread(target=work)
@@ -144,7 +150,7 @@ def test_a_server_with_tls_needs_a_certificate_that_the_system_trusts(
         async with opened(url, PATIENCE_S if is_trusted else 0.5) as connection:
             assert await connection.receive() == 1
 
-    with serving(play, tls) as url:
+    with serving(play, tls, PATIENCE_S if is_trusted else 1) as url:
         if is_trusted:
             loop(scenario)
         else:
@@ -275,7 +281,7 @@ def test_a_handshake_that_fails(
                 raise AssertionError("not connected")
         assert type(caught.value) is error
 
-    with serving(play) as url:
+    with serving(play, seconds=5) as url:  # a client may leave without a word
         loop(scenario)
 
 
@@ -435,7 +441,7 @@ def test_messages_that_nobody_receives_wait_at_the_server(loop: Run) -> None:
 
     def play(server: Server) -> None:
         accepted(server)
-        server.stall_after(0.3)
+        server.stall_after(3)  # far longer than a client that reads needs
         try:
             for number in range(100):
                 server.send(TextMessage(data=f'"{"x" * 1_000_000}"'))

@@ -141,7 +141,9 @@ def payouts_agree(database: Database, sheet: Sheet) -> None:
         if record["kind"] == "rejection":
             open_amount.add(record["asset"])
         elif record["state"] == "paid":
-            paid.setdefault(record["destination"], Counter())[record["asset"]] += record["amount"]
+            receiver = str(record["destination"])
+            key = receiver.lower() if receiver.startswith("0x") else receiver  # as the sheet has them
+            paid.setdefault(key, Counter())[record["asset"]] += record["amount"]
     unheard = {address: dict(paid.pop(address)) for address in set(paid) - set(sheet)}
     if unheard:  # Tron's contract skips a transfer of TRX without an event
         assert list(unheard.values()) == [sheet[STUCK]] == [{"Trx": sheet[STUCK]["Trx"]}]
